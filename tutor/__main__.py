@@ -21,7 +21,7 @@ from tutor.errors import KernelNotFound, TutorError
 from tutor.programs import command as program_command
 from tutor.training.screen import Screen
 
-# What stands above the table in docs/conformance.md.
+# The text above the table in docs/conformance.md.
 CONFORMANCE_PAGE = """\
 # Agreement, measured
 
@@ -41,7 +41,7 @@ way of NumPy: what comes out is put into its own equation. The level was: {level
 
 """
 
-# And what stands below it, where `make exhaustive` has written docs/exhaustive.md.
+# The text below it, if `make exhaustive` has written docs/exhaustive.md.
 EVERY_FLOAT = """
 ## Every float there is
 
@@ -121,7 +121,7 @@ def bench(args: argparse.Namespace) -> int:
 
 
 def headline(described: object) -> str:
-    """The first line of its docstring, which `python -OO` leaves out."""
+    """The first line of its docstring, which is empty under `python -OO`."""
     return (described.__doc__ or "").partition("\n")[0]
 
 
@@ -165,9 +165,9 @@ def main(argv: list[str] | None = None) -> int:
     except TutorError as error:
         print(error, file=sys.stderr)
         return 2
-    except BrokenPipeError:  # who reads what is printed has had enough, as `head`
+    except BrokenPipeError:  # the reader of the output has stopped, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the end
-        return 128 + 13  # as a program that SIGPIPE has ended
+        return 128 + 13  # like a program that SIGPIPE has ended
 
 
 def command(argv: list[str] | None) -> int:

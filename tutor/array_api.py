@@ -1,15 +1,15 @@
-"""The array API standard (data-apis.org/array-api), as far as tutor goes: what
-`Tensor.__array_namespace__()` returns.
+"""The array API standard (data-apis.org/array-api), as far as tutor implements it: the namespace
+that `Tensor.__array_namespace__()` returns.
 
     >>> xp = Tensor([1.0]).__array_namespace__()
     >>> xp.sum(xp.asarray([[1, 2], [3, 4]]), axis=0)
     Tensor([4, 6])
 
-Programs written for the standard run on any library that follows it. Names and signatures are those
-of its version 2024.12. Some hide functions of Python, which in this file are `builtins.sum` and so
-on. Most functions call a method of Tensor, whose docstring says what it does. What needs a dtype or
-a kernel that tutor does not have is left out: complex numbers, and with them the extension `fft`.
-The default float is float32, as `__array_namespace_info__()` says; float16 and bfloat16 are extra.
+Programs written for the standard run on any library that implements it. Names and signatures follow
+version 2024.12. Some of them shadow Python builtins, which this file writes as `builtins.sum` etc.
+Most functions call a method of Tensor, which has the documentation. Everything that needs a dtype
+or a kernel that tutor lacks is left out: complex numbers, and with them the extension `fft`. The
+default float is float32, as `__array_namespace_info__()` says; float16 and bfloat16 are extra.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ Axis = int | tuple[int, ...] | None
 
 
 def __getattr__(name: str) -> Any:
-    """The extension `linalg`, which is built on all of this. (For a type checker, here are also the
-    functions of the two tables below.)"""
+    """The extension `linalg`, loaded on demand because it is built on this module. (For a type
+    checker, this also covers the functions of the two tables below.)"""
     if name == "linalg":
         return lazy_imports.load("linalg")
     raise AttributeError(f"module 'tutor.array_api' has no attribute {name!r}")
@@ -84,8 +84,8 @@ def asarray(
     device: Device = None,
     copy: Bool | None = None,
 ) -> Tensor:
-    """A number, (nested) lists, an array: as a Tensor. Shares the memory of a Tensor, unless told
-    to copy it, and that of another array where told not to."""
+    """A number, (nested) lists or an array as a Tensor. copy=True always copies; otherwise it
+    shares a Tensor's memory, and with copy=False also that of another array."""
     if copy is False and not isinstance(obj, Tensor) and hasattr(obj, "__dlpack__"):
         obj = from_dlpack(obj, copy=False)
     x = obj if isinstance(obj, Tensor) else Tensor(obj, dtype=dtype, device=device)
@@ -100,10 +100,10 @@ def asarray(
 
 
 def nextafter(x1: Tensor | float, x2: Tensor | float, /) -> Tensor:
-    """The float next to x1 on the way to x2 (x2 itself where they are equal).
+    """The next float after x1 in the direction of x2 (x2 itself if they are equal).
 
-    The bits of a float, read as an integer, count the floats upwards from 0, on either side of it:
-    the next one is one integer away.
+    The bits of a float, read as an integer, count the floats from 0 outwards on either side, so the
+    next float is one integer away.
     """
     d = result_type(x1, x2)
     if not d.is_float:
@@ -121,14 +121,14 @@ def nextafter(x1: Tensor | float, x2: Tensor | float, /) -> Tensor:
 
 
 def _axis_of(x: Tensor, axis: int | None) -> int:
-    """`axis` counted from the front; it may be left out if there is only one."""
+    """`axis` counted from the front; it may be omitted for a single axis."""
     if axis is None and x.ndim != 1:
         raise AxisError(f"shape {x.shape}", "no axis is named", "name one: axis=0")
     return layout.axis_of(axis or 0, x.ndim)
 
 
 def _running(x: Tensor, method: Any, start: int, axis: Any, dtype: Dtype, initial: Bool) -> Tensor:
-    """cumsum or cumprod along axis; with `initial`, one element more: first 0, or 1."""
+    """cumsum or cumprod along axis; `initial` puts one more element first: 0, or 1."""
     a = _axis_of(x, axis)
     z = method(x, a, dtype=dtype)
     first = z.like(start, (*z.shape[:a], 1, *z.shape[a + 1 :]))
@@ -159,7 +159,7 @@ def _unary(method: str) -> Callable[..., Tensor]:
 
 
 def _binary(op: str) -> Callable[..., Tensor]:
-    return lambda x1, x2, /: apply(op, x1, x2)  # one of them may be a number
+    return lambda x1, x2, /: apply(op, x1, x2)  # either one may be a number
 
 
 for _make, _table in ((_unary, UNARY), (_binary, BINARY)):
@@ -183,7 +183,7 @@ def full(
     shape: ShapeLike, fill_value: Value, *, dtype: Dtype = None, device: Device = None,
 ) -> Tensor:
     value: Any = fill_value
-    if hasattr(value, "item"):  # a 0-d array: programs compute it, and do not look
+    if hasattr(value, "item"):  # a 0-d array: programs compute it without looking
         dtype = value.dtype if dtype is None else dtype
         value = value.item()
     return Tensor.full(shape, value, dtype=dtype, device=device)
@@ -225,7 +225,7 @@ def triu(x: Tensor, /, *, k: int = 0) -> Tensor: return x.triu(k)
 # element by element
 def signbit(x: Tensor, /) -> Tensor:
     return apply("copysign", 1.0, x) < 0 if x.dtype.is_float else x < 0
-def conj(x: Tensor, /) -> Tensor: return x.copy()  # of real numbers itself
+def conj(x: Tensor, /) -> Tensor: return x.copy()  # the identity for real numbers
 def real(x: Tensor, /) -> Tensor: return x
 def imag(x: Tensor, /) -> Tensor: return zeros_like(x)
 def logical_and(x1: Value, x2: Value, /) -> Tensor: return apply("bitwise_and", x1 != 0, x2 != 0)
@@ -327,8 +327,8 @@ def take_along_axis(x: Tensor, indices: TensorLike, /, *, axis: int = -1) -> Ten
 
 # products
 def matrix_transpose(x: Tensor, /) -> Tensor:
-    """The last two axes exchanged. A view."""
+    """Transpose the last two axes. A view."""
     return x.mT
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
-    """sum_k x_k y_k along axis, the others stretched to one shape."""
+    """sum_k x_k y_k along axis, broadcasting the other axes."""
     return x1.vecdot(x2, axis)

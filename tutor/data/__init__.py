@@ -118,18 +118,18 @@ __all__ = [
 
 
 class Images(NamedTuple):
-    """Images uint8 (n, 28, 28) and labels uint8 (n,), to learn from and to be tested on."""
+    """Images uint8 (n, 28, 28) and labels uint8 (n,), for training and for testing."""
 
     train_images: Tensor
     train_labels: Tensor
     test_images: Tensor
     test_labels: Tensor
-    source: str  # where they came from, in words
-    name: str  # what `load` gets it by: mnist, fashion_mnist or digits
+    source: str  # where the data came from, in words
+    name: str  # its name for `load`: mnist, fashion_mnist or digits
 
     def sha256(self) -> str:
-        """A checksum of all numbers, to learn from and to be tested on, and of their shapes: two
-        data sets that have the same one are the same."""
+        """A checksum of all numbers and shapes, training and test data alike: equal checksums mean
+        equal data sets."""
         digest = hashlib.sha256()
         for t in self[:4]:
             digest.update(f"{t.dtype.name}{t.shape}".encode())
@@ -147,11 +147,11 @@ SOURCES = {
 def load(
     name: str = "auto", limit: int | None = None, *, device: DeviceLike | None = None
 ) -> Images:  # fmt: skip
-    """The data set "mnist", "fashion_mnist" or "digits"; "auto" is MNIST, or digits (and a line
-    that says so) where nobody has MNIST: TUTOR_DATA is not set, no copy is kept, none can be got.
-    `limit` keeps only so many to learn from, and to be tested on. They are on `device`, or where
-    `tutor.device` says. DataError for damaged or missing files (of a TUTOR_DATA that is set, for
-    "auto" too), or an unknown name.
+    """The data set "mnist", "fashion_mnist" or "digits". "auto" is MNIST, or digits (with a line
+    that says so) if MNIST cannot be found: TUTOR_DATA is not set, there is no cached copy, and the
+    download fails. `limit` caps both the training and the test examples. The data are on `device`,
+    or on the device that `tutor.device` sets. DataError for damaged or missing files (for "auto"
+    too, if TUTOR_DATA is set), or an unknown name.
     """
     if limit is not None and limit < 1:
         raise NumberRangeError(f"{limit} images", "nothing to learn from", "use limit=1 or more")

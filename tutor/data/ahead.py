@@ -1,7 +1,7 @@
-"""A thread that makes the next things while the present one is used.
+"""Prefetching: a thread makes the next items while the present one is used.
 
-Kernels run without Python's lock, so a step and the batches after it are computed side by side.
-One thread is enough for the right order, and for errors that come where they belong.
+Kernels release Python's lock, so a step and the batches after it are computed in parallel. A single
+thread keeps the items in order, and raises errors at the item that caused them.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ T = TypeVar("T")
 
 
 class Ahead(Generic[T]):
-    """An iterator over `make(0)`, of which up to `count` things are made ahead.
+    """An iterator over `make(0)` that makes up to `count` items ahead.
 
-    Its thread ends with the source, with an error of it (which is raised here, where the thing
-    would have come), with `close()`, with the program, and when nobody has this object any more.
-    The child of a fork has no such thread: there a thread of its own goes on, over `make(taken)`,
-    which is the same source without the things that were taken already.
+    Its thread ends when the source ends or raises (the error is raised here, instead of the item),
+    on `close()`, when the program exits, and when this object is garbage-collected. The child of a
+    fork has no such thread: it starts one of its own, over `make(taken)`, which is the same source
+    without the items that were taken already.
     """
 
     def __init__(self, make: Callable[[int], Iterator[T]], count: int) -> None:
         self.make, self.count, self.taken = make, count, 0
-        self.context = copy_context()  # the backend, and whatever else is chosen for a thread
+        self.context = copy_context()  # the backend, and other settings of the thread
         self.start()
 
     def start(self) -> None:
@@ -37,14 +37,13 @@ class Ahead(Generic[T]):
         self.made: SimpleQueue[tuple[T] | BaseException | None] = SimpleQueue()
         self.room = threading.Semaphore(self.count)
         self.over = threading.Event()
-        # Not self, which must be let go of.
+        # Not self, which must stay collectable.
         arguments = (self.make(self.taken), self.made, self.room, self.over)
         context = self.context.copy()  # a Context can be entered once only
         self.thread = threading.Thread(
             target=context.run, args=(work, *arguments), name="tutor.data", daemon=True
         )
-        # At the end of the program, too: a thread within a kernel while the interpreter goes away
-        # may crash it.
+        # Also at exit: a thread inside a kernel may crash the interpreter as it shuts down.
         ending = (self.process, self.over, self.room, self.thread)
         self.finish = weakref.finalize(self, end, *ending)
         self.thread.start()
@@ -70,7 +69,7 @@ class Ahead(Generic[T]):
         return found[0]
 
     def close(self) -> None:
-        """End the thread, after what it is making just now."""
+        """End the thread, after the item that it is making now."""
         self.finish()
 
 
@@ -80,7 +79,7 @@ def work(
     room: threading.Semaphore,
     over: threading.Event,
 ) -> None:
-    """What the thread does."""
+    """The body of the thread."""
     try:
         while True:
             room.acquire()
@@ -94,13 +93,13 @@ def work(
         made.put(error)
     finally:
         made.put(None)
-        del source, made  # an error's traceback has this frame: a cycle, where nobody takes it
+        del source, made  # an error's traceback holds this frame: a cycle if nobody takes it
 
 
 def end(
     process: int, over: threading.Event, room: threading.Semaphore, thread: threading.Thread
 ) -> None:
-    if process != os.getpid():  # the thread is the parent's, and may have left these locked
+    if process != os.getpid():  # the parent's thread may have left these locked
         return
     over.set()
     room.release()

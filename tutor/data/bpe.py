@@ -1,13 +1,13 @@
-"""Byte-pair encoding: a vocabulary of pieces that occur often, learned from a text.
+"""Byte-pair encoding: a vocabulary of frequent pieces, learned from a text.
 
-It begins with the 256 bytes, and merges, again and again, the two neighbours that stand side by
-side most often into a new piece (Sennrich, Haddow & Birch 2016, "Neural machine translation of rare
-words with subword units"; over bytes: Radford et al. 2019). A text is cut into words first, and no
-piece reaches over the end of one.
+It starts with the 256 bytes and repeatedly merges the most frequent pair of neighbours into a new
+piece (Sennrich, Haddow & Birch 2016, "Neural machine translation of rare words with subword units";
+over bytes: Radford et al. 2019). The text is first split into words, and no piece crosses the end
+of a word.
 
-Counting all pairs anew for each merge would take (merges * length of the text) steps. Here only the
-words that have the merged pair are counted anew, each different word once, however often it stands
-in the text; the pair with the highest count is found by a heap.
+Recounting all pairs for each merge would take (merges * length of the text) steps. Instead, only
+the words that contain the merged pair are recounted, each distinct word once, however often it
+occurs in the text; a heap finds the pair with the highest count.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from tutor.data.text import as_bytes, ids_of
 from tutor.errors import DataError, DTypeError
 from tutor.methods.tensor import Tensor
 
-# Words: letters, digits, other signs, each with a blank before it; the rest is white space. Bytes
-# above 127 are parts of letters in UTF-8. None is longer than LONGEST, so that no text can make the
-# work for a single word long.
+# Words: letters, digits, or other signs, each with one blank before it; white space is the rest.
+# Bytes above 127 are parts of letters in UTF-8. No word is longer than LONGEST, which bounds the
+# work for a single word, whatever the text.
 WORDS = re.compile(
     rb" ?[A-Za-z\x80-\xff]{1,63}| ?[0-9]{1,63}| ?[^\sA-Za-z0-9\x80-\xff]{1,63}|\s{1,64}"
 )
@@ -42,7 +42,7 @@ Pair = tuple[int, int]
 
 @spelled
 class BPE:
-    """`BPE.train(text, vocab_size)` learns one, `BPE.load(path)` reads one from a file.
+    """`BPE.train(text, vocab_size)` learns a vocabulary, `BPE.load(path)` reads one from a file.
 
     >>> bpe = BPE.train("low lower lowest low low", 259)
     >>> bpe.decode(bpe.encode("lowlands")), len(bpe)
@@ -62,7 +62,7 @@ class BPE:
                     f"the merge of {a} and {b} as number {len(self.pieces)}",
                     "merge ids that are there before",
                 )
-            # Forty merges of the newest piece with itself would make one of a terabyte.
+            # Forty merges of the newest piece with itself would make a piece of a terabyte.
             if (size := len(self.pieces[a]) + len(self.pieces[b])) > LONGEST:
                 raise DataError(
                     "a BPE vocabulary",
@@ -74,9 +74,9 @@ class BPE:
 
     @classmethod
     def train(cls, text: str | bytes, vocab_size: int) -> BPE:
-        """The vocabulary of `vocab_size` pieces (256 or more) that the text asks for; fewer where
-        no pair is left that occurs twice. Of pairs that occur equally often the one with the
-        smaller ids is merged first, so that the result is the same everywhere."""
+        """Learn a vocabulary of `vocab_size` pieces (256 or more) from the text; fewer if no pair
+        is left that occurs twice. Ties between equally frequent pairs go to the smaller ids, so the
+        result is the same everywhere."""
         payload = as_bytes("to learn a BPE vocabulary", text)
         size = count("BPE.train with vocab_size", vocab_size, 256, 1 << 24)
         return cls(Learner(Counter(WORDS.findall(payload))).merges(size - 256))
@@ -85,7 +85,7 @@ class BPE:
         return len(self.pieces)
 
     def encode(self, text: str | bytes) -> list[int]:
-        """The ids of a text: in each word the pair that was learned first is merged first."""
+        """The ids of a text: within each word, pairs are merged in the order they were learned."""
         ids: list[int] = []
         for word in WORDS.findall(as_bytes("to encode a text", text)):
             found = self.known.get(word)
@@ -106,21 +106,21 @@ class BPE:
         return ids
 
     def decode(self, ids: Iterable[int] | Tensor) -> str:
-        """The text; bytes that are no UTF-8, as a model may write them, become U+FFFD."""
+        """The text; bytes that are not UTF-8, which a model may generate, become U+FFFD."""
         return self.decode_bytes(ids).decode(errors="replace")
 
     def decode_bytes(self, ids: Iterable[int] | Tensor) -> bytes:
-        """The very bytes that were encoded, whatever they were."""
+        """Exactly the bytes that were encoded."""
         return b"".join([self.pieces[i] for i in ids_of("to decode ids", ids, len(self))])
 
     def save(self, path: str | Path) -> None:
-        """Write the merges as JSON, whole or not at all."""
+        """Write the merges as JSON, atomically."""
         payload = json.dumps({"format": FORMAT, "merges": self.merges}).encode()
         files.write_whole(path, lambda file: file.write(payload))
 
     @classmethod
     def load(cls, path: str | Path) -> BPE:
-        """Read what `save` has written. DataError for a file that is none."""
+        """Read a file that `save` has written. DataError for any other file."""
         asked, do = f"to load a BPE vocabulary from {path}", "give a file that BPE.save has written"
         if not isinstance(path, (str, Path)):
             raise DTypeError("BPE.load", checks.said(path), "give the name of a file")
@@ -155,7 +155,7 @@ def replaced(ids: list[int], pair: Pair, new: int) -> list[int]:
 
 
 class Learner:
-    """The different words of a text as ids, how often each occurs, and how often each pair does."""
+    """The distinct words of a text as ids, the count of each word, and the count of each pair."""
 
     def __init__(self, words: Counter[bytes]) -> None:
         self.words = [list(word) for word in words]
@@ -177,8 +177,8 @@ class Learner:
         return found
 
     def best(self) -> Pair | None:
-        """The pair with the highest count, if that is 2 or more. What the heap says of a pair may
-        be out of date: then its count has changed since, and a newer entry is there, too."""
+        """The pair with the highest count, if that is 2 or more. An entry of the heap may be out of
+        date: the pair's count has changed since, and the heap also has a newer entry for it."""
         while self.heap:
             n, pair = heapq.heappop(self.heap)
             if -n == self.counts[pair]:
@@ -186,7 +186,7 @@ class Learner:
         return None
 
     def merge(self, pair: Pair, new: int) -> None:
-        """Count those words anew that have the pair."""
+        """Recount the words that contain the pair."""
         changed: set[Pair] = set()
         for i in self.where.pop(pair):
             before, n = self.words[i], self.often[i]

@@ -1,4 +1,4 @@
-"""Samples become a batch: what each of them has, all of them have, along a new first axis."""
+"""Collation: samples become a batch, with each of their parts stacked along a new first axis."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ OWN = "pad them to one size, or give DataLoader a collate_fn=, a function of the
 
 
 def collate(samples: Sequence[Any], path: str = "sample") -> Any:
-    """The batch that these samples make.
+    """The batch of these samples.
 
     Tensors and arrays are stacked, numbers become a Tensor; tuples, named tuples, lists and dicts
-    are gone into, and come back with a batch in every place; texts and bytes stay a list.
-    ShapeError, DTypeError or DataError where samples have not the same parts, or other ones.
+    keep their structure, with a batch in every place; texts and bytes stay a list. ShapeError,
+    DTypeError or DataError if the samples differ in structure, or have parts of other types.
     """
     if not samples:
         raise DataError("a batch of samples", "there is none", "collate at least one")
@@ -56,7 +56,7 @@ def collate(samples: Sequence[Any], path: str = "sample") -> Any:
 
 
 def moved(batch: Any, device: str) -> Any:
-    """The batch with each Tensor in it on that device; what is no Tensor stays as it is."""
+    """The batch with each Tensor in it moved to that device; everything else is unchanged."""
     if isinstance(batch, Tensor):
         return batch.to(device)
     if isinstance(batch, Mapping):

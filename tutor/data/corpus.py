@@ -1,12 +1,12 @@
-"""A text to learn to write from: Shakespeare, sentences of a grammar, or a file of one's own.
+"""Texts for a language model: Shakespeare, sentences of a grammar, or a file of your own.
 
 >>> text = load_text("grammar", limit=1000)
 >>> text.name, len(text.train) > 8 * len(text.test)
 ('grammar', True)
 
-Tiny Shakespeare is 1,115,394 characters of his plays, the file with which Karpathy's char-rnn
-(2015) was shown. `fetch.py` says where it is looked for: in TUTOR_DATA and its folder `text`, as
-tinyshakespeare.txt.
+Tiny Shakespeare is 1,115,394 characters of his plays, the text that demonstrated Karpathy's
+char-rnn (2015). `fetch.py` documents the search path: TUTOR_DATA and its folder `text`, for the
+file tinyshakespeare.txt.
 """
 
 from __future__ import annotations
@@ -36,30 +36,30 @@ SHAKESPEARE = File(
     plain=True,
 )
 LENGTH = 1_000_000  # characters of the grammar's text, unless a limit says less
-LEARNED = 0.9  # of a text; the rest is there to be tested on
+LEARNED = 0.9  # share of a text for training; the rest is for testing
 
 
 class Text(NamedTuple):
-    """A text, and where it came from."""
+    """A text and its source."""
 
     text: str
-    source: str  # where it came from, in words
+    source: str  # where the text came from, in words
     name: str  # shakespeare, grammar, or the name of the file
-    entropy: float | None  # nats per character, exactly; None: nobody knows
+    entropy: float | None  # nats per character, exactly; None: unknown
 
     @property
     def train(self) -> str:
-        """The first 90 %, up to the end of that line."""
+        """The first 90 %, up to the end of a line."""
         return self.text[: self.divide()]
 
     @property
     def test(self) -> str:
-        """What comes after `train`."""
+        """The rest of the text after `train`."""
         return self.text[self.divide() :]
 
     def divide(self) -> int:
-        """Where the part to be tested on begins: with the first line after 90 %, or right there
-        where no other line begins."""
+        """Where the test part begins: at the first line that starts after 90 %, or exactly there if
+        no line does."""
         at = int(LEARNED * len(self.text))
         line = self.text.find("\n", at) + 1
         return line if 0 < line < len(self.text) else at
@@ -67,12 +67,12 @@ class Text(NamedTuple):
 
 @spelled
 def load_text(name: str | os.PathLike[str] = "auto", limit: int = 0) -> Text:
-    """The text "shakespeare" or "grammar", or that of a file, UTF-8, whose path is given; "auto" is
-    Shakespeare, or the grammar's text (and a line that says so) where nobody has that: TUTOR_DATA
-    is not set, no copy is kept, none can be got.
+    """The text "shakespeare" or "grammar", or the text of a UTF-8 file, given by its path. "auto"
+    is Shakespeare, or the grammar's text (with a line that says so) if Shakespeare cannot be found:
+    TUTOR_DATA is not set, there is no cached copy, and the download fails.
 
-    `limit` keeps so many characters of it, without a line that is begun; 0 is all. DataError for a
-    damaged or missing file (of a TUTOR_DATA that is set, for "auto" too), or an unknown name.
+    `limit` caps the number of characters, cut at the end of a line; 0 is all. DataError for a
+    damaged or missing file (for "auto" too, if TUTOR_DATA is set), or an unknown name.
     """
     most = count("load_text with limit", limit, 0)
     if not isinstance(name, (str, os.PathLike)):
@@ -99,14 +99,14 @@ def load_text(name: str | os.PathLike[str] = "auto", limit: int = 0) -> Text:
 
 
 def whole(text: str, most: int) -> str:
-    """The text, or its first `most` characters: whole lines of them, if there is one."""
+    """The text, or its first `most` characters, cut to whole lines if there is at least one."""
     if not most or len(text) <= most:
         return text
     return text[: text.rfind("\n", 0, most) + 1 or most]
 
 
 def read_text(path: Path) -> str:
-    """The text of a file. DataError if there is none, or if it is not UTF-8."""
+    """The text of a file. DataError if the file is missing or not UTF-8."""
     asked = f"the text {os.fspath(path)!r}"
     if not os.path.isfile(path):
         raise DataError(

@@ -1,9 +1,9 @@
-"""Data sets: whatever has a length and gives its samples by number.
+"""Data sets: anything with a length that returns samples by number.
 
-A list will do, an array, a Tensor, an object of one's own with `__len__` and `__getitem__`. The
-classes here are those that most data sets are put together from. Each gives single samples,
-`dataset[i]`; those that can also give many rows in one go (`rows`), a Tensor for each column, so
-that a batch costs one kernel call and not a Python call for each sample.
+A list, an array, a Tensor, or an object of your own with `__len__` and `__getitem__` will do. The
+classes here are the building blocks of most data sets. Each returns single samples, `dataset[i]`;
+some can also return many rows at once (`rows`), a Tensor for each column, so that a batch costs one
+kernel call instead of a Python call for each sample.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from tutor.methods.tensor import Tensor
 
 
 def as_tensor(data: TensorLike) -> Tensor:
-    """`data`, sharing its memory where that is possible."""
+    """`data` as a Tensor, sharing its memory if possible."""
     if isinstance(data, Tensor):
         return data
     if hasattr(data, "__dlpack__"):
         try:
             return Tensor.from_dlpack(data)
-        except (BufferError, DTypeError):  # another device or byte order, or it is no number
+        except (BufferError, DTypeError):  # another device or byte order, or not numeric
             pass
     return Tensor(data)
 
 
 def picked(t: Tensor, index: Tensor | slice) -> Tensor:
-    """Rows of a Tensor, wherever it is; positions are counted on the host."""
+    """Rows of a Tensor on any device; positions are counted on the host."""
     return t[index] if isinstance(index, slice) else t.index_select(0, index.to(t.device))
 
 
 def length(dataset: object, asked: str) -> int:
-    """How many samples there are. DTypeError for what has no length, or gives no sample."""
+    """The number of samples. DTypeError for an object without a length or without samples."""
     given = hasattr(dataset, "__getitem__") and not isinstance(dataset, (Mapping, str, bytes))
     if given and hasattr(dataset, "__len__"):
         try:
             return len(dataset)
         except TypeError:
-            pass  # NumPy's 0-d arrays have the method all the same
+            pass  # NumPy's 0-d arrays do have the method
     raise DTypeError(
         asked,
         f"{checks.said(dataset)}, which has no len() or no [number]",
@@ -55,8 +55,8 @@ def length(dataset: object, asked: str) -> int:
 
 
 class Dataset:
-    """Base class for data sets of one's own: write `__len__` and `__getitem__`, and get `map`,
-    `+` and `split` with them. No data set needs it."""
+    """Base class for your own data sets: write `__len__` and `__getitem__`, and inherit `map`, `+`
+    and `split`. It is optional."""
 
     def __len__(self) -> int:
         raise NotImplementedError(f"{type(self).__name__} has no __len__(self)")
@@ -71,11 +71,11 @@ class Dataset:
         return ConcatDataset([self, other])
 
     def map(self, function: Callable[[Any], Any]) -> MappedDataset:
-        """The same data set, with `function(sample)` in the place of each sample."""
+        """The same data set, with each sample replaced by `function(sample)`."""
         return MappedDataset(self, function)
 
     def place(self, index: int) -> int:
-        """`index`, counted from the end where it is negative. OutOfRangeError beyond the ends."""
+        """`index`, counted from the end if it is negative. OutOfRangeError beyond the ends."""
         n = len(self)
         if not hasattr(index, "__index__"):
             raise DTypeError(
@@ -93,8 +93,8 @@ class Dataset:
 class TensorDataset(Dataset):
     """`TensorDataset(images, labels)`: sample i is the tuple of row i of each.
 
-    Tensors, arrays (shared, not copied, where they can be) and lists. ShapeError where they have
-    not the same number of rows.
+    Takes Tensors, arrays (shared, not copied, if possible) and lists. ShapeError if their numbers
+    of rows differ.
     """
 
     def __init__(self, *arrays: TensorLike) -> None:
@@ -120,7 +120,7 @@ class TensorDataset(Dataset):
 
 
 class Column(Dataset):
-    """One Tensor as a data set: sample i is its row i, and not a tuple of one."""
+    """One Tensor as a data set: sample i is its row i, not a tuple of one."""
 
     def __init__(self, data: Tensor) -> None:
         self.data = data
@@ -156,19 +156,19 @@ class Subset(Dataset):
         return self.dataset[int(self.indices[self.place(index)].item())]
 
     def rows(self, index: Tensor | slice) -> Any:
-        """Those of the data set below, which has to give rows."""
+        """These rows of the underlying data set, which must support `rows`."""
         return self.dataset.rows(picked(self.indices, index))
 
 
 def gives_rows(dataset: object) -> bool:
-    """Whether it can give many samples in one go, as a Tensor for each column."""
+    """Whether it can return many samples at once, as a Tensor for each column."""
     if isinstance(dataset, Subset):
         return gives_rows(dataset.dataset)
     return isinstance(dataset, Dataset) and hasattr(dataset, "rows")
 
 
 def whole_numbers(indices: Any) -> Tensor:
-    """Positions of samples as a Tensor of int64 on the host. DTypeError for what are none."""
+    """Positions of samples as an int64 Tensor on the host. DTypeError if they are not integers."""
     listed = indices if isinstance(indices, (Tensor, list, tuple, range)) else list(indices)
     found = as_tensor(listed if isinstance(listed, Tensor) or len(listed) else []).detach()
     if found.numel() and (not found.dtype.is_integer or found.ndim != 1):
@@ -198,10 +198,10 @@ class ConcatDataset(Dataset):
 
 @spelled
 class MappedDataset(Dataset):
-    """`MappedDataset(dataset, function)`: sample i is `function(dataset[i])`, made when asked for.
+    """`MappedDataset(dataset, function)`: sample i is `function(dataset[i])`, computed on demand.
 
-    What the function draws from tutor's generator, while a DataLoader asks, depends on the loader's
-    seed, the epoch and the batch alone.
+    Within a DataLoader, random numbers that the function draws from tutor's generator depend only
+    on the loader's seed, the epoch and the batch.
     """
 
     def __init__(self, dataset: Any, function: Callable[[Any], Any]) -> None:
@@ -218,10 +218,10 @@ class MappedDataset(Dataset):
 
 
 class IterableDataset:
-    """`IterableDataset(make)`: samples that come one after another, of which nobody knows how many.
+    """`IterableDataset(make)`: samples that come one after another, in unknown number.
 
-    `make()` gives a new iterator for each epoch: a generator function will do. Or a subclass writes
-    `__iter__`.
+    `make()` returns a new iterator for each epoch: a generator function will do. Alternatively, a
+    subclass writes `__iter__`.
     """
 
     def __init__(self, make: Callable[[], Iterable[Any]] | None = None) -> None:
@@ -240,8 +240,8 @@ class IterableDataset:
 
 
 def as_dataset(data: Any) -> Any:
-    """Whatever has samples, as a DataLoader wants it: a Tensor or an array is a Column, a tuple of
-    them a TensorDataset, a list or any object with `[i]` and `len` is what it is."""
+    """The data as a DataLoader needs it: a Tensor or an array becomes a Column, a tuple of them a
+    TensorDataset; a list, or any object with `[i]` and `len`, is returned unchanged."""
     if isinstance(data, (Dataset, IterableDataset)):
         return data
     if isinstance(data, Tensor) or hasattr(data, "__array__") or isinstance(data, memoryview):
@@ -262,10 +262,10 @@ def is_array(value: object) -> bool:
 
 @spelled
 def random_split(dataset: Any, lengths: Sequence[float], seed: int = 0) -> list[Subset]:
-    """Subsets of those lengths, each sample in one of them, dealt by the seed.
+    """Subsets of those lengths, each sample in exactly one of them, assigned at random by the seed.
 
-    `lengths` are whole numbers that add up to len(dataset), or fractions that add up to 1: each is
-    rounded down, and what is left over goes to the first ones, one sample each.
+    `lengths` are integers that add up to len(dataset), or fractions that add up to 1: each is
+    rounded down, and the first subsets get one leftover sample each.
     """
     dataset, asked = as_dataset(dataset), f"random_split into {lengths!r:.80}"
     n = length(dataset, asked)

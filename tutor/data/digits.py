@@ -1,12 +1,12 @@
 """Handwritten-looking digits that tutor draws itself: a data set without a download.
 
-A digit is a few strokes, each a smooth curve through control points (`GLYPHS`, several ways of
-writing each). For every image the points are shaken, bent, slanted, stretched, turned and moved;
-then a pen, a soft round disc whose width changes on the way, is led along the curves. A pixel is as
-dark as the pen ever made it.
+A digit is a few strokes, each a smooth curve through control points (`GLYPHS`, with several ways of
+writing each digit). For every image the points are shaken, bent, slanted, stretched, turned and
+moved; then a pen, a soft round disc of varying width, follows the curves. A pixel is as dark as the
+darkest touch of the pen.
 
-Only + - * / and sqrt of Python floats: IEEE 754 rounds these the same way everywhere, so the same
-seed gives the same bytes on every machine.
+It uses only + - * / and sqrt of Python floats: IEEE 754 rounds these identically everywhere, so the
+same seed gives the same bytes on every machine.
 
     >>> images, labels = draw(4, seed=0)
     >>> images.shape, labels.tolist()
@@ -27,8 +27,8 @@ from tutor.errors import DataError, NumberRangeError
 from tutor.methods.tensor import Tensor
 
 SIDE = 28
-SPLITS = {"train": (10_000, 1), "test": (2_000, 2)}  # how many, from which seed
-STEP = 0.7  # pixels from one touch of the pen to the next: too close together to be seen
+SPLITS = {"train": (10_000, 1), "test": (2_000, 2)}  # (number of digits, seed)
+STEP = 0.7  # pixels between touches of the pen: too close to be seen
 
 Point = tuple[float, float]
 Stroke = list[Point]
@@ -114,8 +114,8 @@ def draw(n: int, seed: int, *, device: DeviceLike | None = None) -> tuple[Tensor
 def load(
     split: str, limit: int | None = None, *, device: DeviceLike | None = None
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """The fixed set "train" (10,000 digits) or "test" (2,000 others), or its first `limit` digits,
-    as `draw` returns them."""
+    """The fixed set "train" (10,000 digits) or "test" (2,000 different ones), or its first `limit`
+    digits, in the form that `draw` returns."""
     if split not in SPLITS:
         raise DataError(f"digits {split!r}", "no such split", f"use one of {', '.join(SPLITS)}")
     n, seed = SPLITS[split]
@@ -134,7 +134,7 @@ def pixels(n: int, seed: int) -> tuple[bytearray, bytearray]:
 
 
 def sketch(digit: int, roll: Random) -> bytearray:
-    """One image of `digit`; `roll` decides how it is written."""
+    """One image of `digit`; `roll` supplies its random choices."""
     ways = STROKES[digit]
     strokes = place(ways[int(len(ways) * roll.random())], roll)
     image = bytearray(SIDE * SIDE)
@@ -152,7 +152,7 @@ def sketch(digit: int, roll: Random) -> bytearray:
 
 
 def place(strokes: list[Stroke], roll: Random) -> list[Stroke]:
-    """The strokes of a glyph on the paper, in pixels: each writer and each time a little different.
+    """The strokes of a glyph on the paper, in pixels, varied at random for each writer and digit.
 
     Slant is a shear, x - slant * y. A turn by the angle a needs no sin and cos: with t = tan(a/2),
     cos a = (1 - t*t) / (1 + t*t) and sin a = 2*t / (1 + t*t).
@@ -198,7 +198,7 @@ def cubic(a: float, b: float, c: float, d: float, t: float) -> float:
 def touch(image: bytearray, x: float, y: float, pen: float, soft: float, ink: float) -> None:
     """Press a round pen of radius `pen` on the paper at (x, y).
 
-    The ink is full up to pen - soft/2 from there and fades to nothing at pen + soft/2.
+    The ink is full up to pen - soft/2 from the centre and fades to nothing at pen + soft/2.
     """
     reach = pen + soft / 2
     limit = reach * reach
@@ -210,7 +210,7 @@ def touch(image: bytearray, x: float, y: float, pen: float, soft: float, ink: fl
         for column, squared in across:
             if squared + down < limit:
                 dark = ink * (reach - sqrt(squared + down)) / soft
-                if dark > ink:  # min() would do, more slowly
+                if dark > ink:  # min() would work too, but slower
                     dark = ink
                 if dark > image[SIDE * row + column]:
                     image[SIDE * row + column] = int(dark)

@@ -1,8 +1,8 @@
 """Fashion-MNIST: 70,000 photographs of clothes (Xiao, Rasul & Vollgraf 2017), in MNIST's format.
 
-As large as MNIST, and harder: a network that reads 98 % of the digits tells 88 % of these apart.
-Its four files have MNIST's names, so they have a folder of their own: `fashion-mnist` in TUTOR_DATA
-or in the cache (`fetch.py`). They are not downloaded.
+It is as large as MNIST, but harder: a network that reads 98 % of the digits classifies 88 % of
+these. Its four files have the same names as MNIST's, so they have a folder of their own:
+`fashion-mnist` in TUTOR_DATA or in the cache (`fetch.py`). They are not downloaded.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tutor.methods.tensor import Tensor
 
 CLASSES = ("T-shirt/top", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker",
            "bag", "ankle boot")  # fmt: skip
-FOLDERS = ("fashion_mnist", "fashion", "FashionMNIST/raw")  # beside fashion-mnist
+FOLDERS = ("fashion_mnist", "fashion", "FashionMNIST/raw")  # in addition to fashion-mnist
 INSTEAD = ", or take tutor.data.load('digits'), which needs no files"
 
 
@@ -29,7 +29,7 @@ def load(
     split: str, limit: int | None = None, *, device: DeviceLike | None = None
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The split "train" or "test", or its first `limit` pictures: images uint8 (n, 28, 28), and
-    labels uint8 (n,), places in CLASSES. DataError where files are damaged or missing."""
+    labels uint8 (n,), indices into CLASSES. DataError for damaged or missing files."""
     if split not in mnist.FILES:
         raise DataError(
             f"Fashion-MNIST {split!r}", "no such split", f"use one of {', '.join(mnist.FILES)}"
@@ -47,7 +47,7 @@ def read(digits: File, shape: tuple[int, ...]) -> Tensor:
 
 
 def numbers_of(payload: bytes, digits: File, shape: tuple[int, ...]) -> memoryview:
-    """The numbers of the IDX file; no other file of that name and size is there but MNIST's own."""
+    """The numbers of the IDX file. DataError if it is MNIST's own, of the same name and size."""
     numbers = mnist.read_idx(payload, shape)
     if hashlib.sha256(payload).hexdigest() == digits.sha256:
         raise wrong(digits, "the file of MNIST, digits, in the folder of Fashion-MNIST")

@@ -1,17 +1,17 @@
-"""Files of data sets: taken from where they are, or fetched once; checked always.
+"""Files of data sets: found locally or downloaded once, and always verified.
 
 `fetch` looks in three places, in this order:
 
-1. the folder that the environment variable TUTOR_DATA names. It is the user's: who sets it wants
-   the data in it and no others, so a file that is missing or damaged there is an error. It is left
-   as it is, and nothing is fetched;
+1. the folder named by the environment variable TUTOR_DATA. It belongs to the user, who wants this
+   data and no other, so a missing or damaged file is an error. The folder is never changed, and
+   nothing is downloaded;
 2. the cache: TUTOR_CACHE, else the cache folder of the platform. A damaged file there is reported
-   and fetched again;
-3. the file's mirrors. What arrives is kept in the cache.
+   and downloaded again;
+3. the file's mirrors. The download is saved in the cache.
 
-MissingDataError says that nobody has the file; any other DataError that what is there is not good.
+MissingDataError means that the file was found nowhere; any other DataError, that it is damaged.
 
-Wherever a file comes from, its SHA-256 decides: no other byte reaches the caller.
+Wherever a file comes from, its SHA-256 must match: no other byte reaches the caller.
 """
 
 from __future__ import annotations
@@ -39,30 +39,30 @@ from tutor.errors import DataError
 
 T = TypeVar("T")
 
-CONNECT = 5.0  # seconds that one connection, or one read, may take
-PATIENCE = 8.0  # seconds without a byte until a mirror is given up, whatever it is that hangs
-DEADLINE = 300.0  # seconds for one file from all its mirrors
-ATTEMPTS = 3  # times that a mirror is asked, if what went wrong may pass
-BACKOFF = 0.5  # seconds before the second attempt; twice that before the third
-GZIP = b"\x1f\x8b"  # how every gzip file starts (RFC 1952)
+CONNECT = 5.0  # seconds for one connection, or one read
+PATIENCE = 8.0  # seconds without a byte until a mirror is given up, whatever hangs
+DEADLINE = 300.0  # seconds for one file, over all its mirrors
+ATTEMPTS = 3  # requests per mirror, if the failure may be temporary
+BACKOFF = 0.5  # seconds before the second attempt; doubled before the third
+GZIP = b"\x1f\x8b"  # magic number of gzip (RFC 1952)
 
 
 class File(NamedTuple):
-    """A file of a data set: where it may be, and what it must be once it is decompressed."""
+    """A file of a data set: where to look for it, and how to verify it once decompressed."""
 
     folder: str  # below TUTOR_DATA and the cache
     name: str  # without .gz
     size: int
-    sha256: str  # "": nobody knows it; size, header and gzip's checksum decide
+    sha256: str  # "": unknown; size, header and gzip's checksum decide
     mirrors: tuple[str, ...]  # addresses to which "<name>.gz" is added
-    aliases: tuple[str, ...] = ()  # other names that a user's copy may have
-    instead: str = ""  # what else to do where it cannot be had
-    folders: tuple[str, ...] = ()  # where else below TUTOR_DATA; not TUTOR_DATA itself then
-    plain: bool = False  # mirrors are whole addresses, and what they send is not compressed
+    aliases: tuple[str, ...] = ()  # other names of a user's copy
+    instead: str = ""  # what else to do if it cannot be had
+    folders: tuple[str, ...] = ()  # below TUTOR_DATA, and instead of TUTOR_DATA itself
+    plain: bool = False  # mirrors are full addresses, and send it uncompressed
 
     @property
     def kept(self) -> str:
-        """Its name in the cache, and where a mirror has it."""
+        """Its name in the cache and on the mirrors."""
         return self.name if self.plain else f"{self.name}.gz"
 
     def address(self, mirror: str) -> str:
@@ -70,13 +70,13 @@ class File(NamedTuple):
 
 
 class MissingDataError(DataError):
-    """Nobody has the file: TUTOR_DATA is not set, the cache is empty, no mirror gives it."""
+    """File not found anywhere: TUTOR_DATA is not set, the cache is empty, no mirror provides it."""
 
 
 def fetch(file: File, parse: Callable[[bytes], T]) -> T:
-    """What `parse` makes of the file's bytes. DataError where no good copy can be had.
+    """`parse` of the file's bytes. DataError if no good copy can be found.
 
-    `parse` may raise DataError too, to say more exactly than a checksum can what is wrong.
+    `parse` may also raise DataError, to report the damage more precisely than a checksum can.
     """
     if root := os.environ.get("TUTOR_DATA"):
         return from_user(file, root, parse)
@@ -105,8 +105,8 @@ def fetch(file: File, parse: Callable[[bytes], T]) -> T:
 
 
 def from_user(file: File, root: str, parse: Callable[[bytes], T]) -> T:
-    """The file from the folder `root`, which TUTOR_DATA names. DataError if it is not good there:
-    other data than those that were asked for would be worse than none."""
+    """The file from the folder `root`, which TUTOR_DATA names. DataError if it is missing or
+    damaged there: data other than the requested would be worse than none."""
     asked = f"{file.name} from TUTOR_DATA"
     if (own := own_copy(file, root)) is None:
         if not os.path.isdir(root):
@@ -130,8 +130,8 @@ def from_user(file: File, root: str, parse: Callable[[bytes], T]) -> T:
 
 
 def own_copy(file: File, root: str | None = None) -> Path | None:
-    """The user's copy: in `root` (default: TUTOR_DATA) or its folder for the data set, as it is or
-    as .gz. None where there is none."""
+    """The user's copy: in `root` (default: TUTOR_DATA) or its folder for the data set, plain or as
+    .gz. None if there is no copy."""
     if not (root := root or os.environ.get("TUTOR_DATA")):
         return None
     names = [name + ending for name in (file.name, *file.aliases) for ending in ("", ".gz")]
@@ -141,7 +141,7 @@ def own_copy(file: File, root: str | None = None) -> Path | None:
 
 
 def cache_folder() -> Path:
-    """TUTOR_CACHE, else `tutor` where this platform keeps what programs can fetch again."""
+    """TUTOR_CACHE, else `tutor` in this platform's folder for files that can be fetched again."""
     if chosen := os.environ.get("TUTOR_CACHE"):
         return Path(chosen)
     if xdg := os.environ.get("XDG_CACHE_HOME"):
@@ -167,12 +167,12 @@ def read(path: Path, file: File) -> bytes:
 
 
 def most_bytes(file: File) -> int:
-    """The most bytes to take for it: what gzip cannot compress, it makes only a little larger."""
+    """The most bytes to accept: gzip makes incompressible data only a little larger."""
     return file.size + 65536
 
 
 def unpack(packed: bytes, file: File, parse: Callable[[bytes], T]) -> T:
-    """`parse` of `packed`, decompressed if it is gzip. DataError unless it is the file exactly."""
+    """`parse` of `packed`, decompressed if it is gzip. DataError unless it is exactly the file."""
     payload = packed
     if packed.startswith(GZIP):
         stream = zlib.decompressobj(zlib.MAX_WBITS | 16)  # gzip's header and CRC-32, checked
@@ -203,7 +203,7 @@ def wrong(file: File, found: str) -> DataError:
 
 
 def download(file: File, parse: Callable[[bytes], T]) -> tuple[bytes, T]:
-    """The file as the first mirror that has it sends it, and `parse` of it."""
+    """The file from the first mirror that has it, and `parse` of it."""
     if not file.mirrors:
         raise MissingDataError(
             f"{file.name} of the data set {file.folder}",
@@ -240,11 +240,11 @@ def download(file: File, parse: Callable[[bytes], T]) -> tuple[bytes, T]:
 
 
 def may_pass(error: Exception) -> bool:
-    """Whether asking the same mirror again may help: not for a name that nobody knows, an address
-    where nothing is, or a server that has kept us waiting once already."""
+    """Whether asking the same mirror again may help: not after an unknown host name, an address
+    that does not answer, or a time-out."""
     if isinstance(error, urllib.error.HTTPError):
-        return error.code >= 500 or error.code in (408, 429)  # its fault, too slow, too often
-    cause = getattr(error, "reason", error)  # what urllib has wrapped up
+        return error.code >= 500 or error.code in (408, 429)  # server error, timeout, rate limit
+    cause = getattr(error, "reason", error)  # the error that urllib wraps
     return not isinstance(cause, (socket.gaierror, TimeoutError))
 
 
@@ -257,8 +257,8 @@ def reason(error: Exception) -> str:
 def get(url: str, limit: int, until: float) -> bytes:
     """The body at `url`, of at most `limit` bytes, before the time `until`.
 
-    A thread of its own reads it. Time-outs of sockets bound neither the name service nor the sum
-    over a host's many addresses; here, whatever hangs, hangs in the thread.
+    A separate thread reads it. Socket time-outs limit neither name resolution nor the total over a
+    host's many addresses; this way, whatever hangs, hangs in the thread.
     """
     pieces: queue.SimpleQueue[Any] = queue.SimpleQueue()
     given_up = threading.Event()
@@ -272,7 +272,7 @@ def get(url: str, limit: int, until: float) -> bytes:
             pieces.put(b"")
         except Exception as error:
             if isinstance(error, urllib.error.HTTPError):
-                error.close()  # it is also the reply, and holds the connection
+                error.close()  # it is also the response, and holds the connection
             pieces.put(error)
 
     def next_piece() -> Any:
@@ -300,7 +300,7 @@ def get(url: str, limit: int, until: float) -> bytes:
 
 
 def keep(packed: bytes, path: Path) -> None:
-    """Keep the file, whole, for the next time; where that is impossible, say so."""
+    """Cache the file, atomically, for the next time; if that is impossible, say so."""
     try:
         files.write_whole(path, lambda file: file.write(packed))
     except DataError as error:
@@ -315,7 +315,7 @@ def say(text: str) -> None:
 
 
 def progress(url: str, total: int | None) -> Any:
-    """A context with `update(bytes)`: tqdm's bar where it is installed, else plain lines."""
+    """A context with `update(bytes)`: tqdm's bar if tqdm is installed, otherwise plain lines."""
     try:
         from tqdm import tqdm  # optional
     except ModuleNotFoundError:
@@ -324,7 +324,7 @@ def progress(url: str, total: int | None) -> Any:
 
 
 class Lines:
-    """Progress in lines: one at the start, and one for every quarter of the way."""
+    """Progress in lines: one at the start, and one for every quarter."""
 
     def __init__(self, url: str, total: int | None) -> None:
         self.name, self.total, self.done = url.rsplit("/", 1)[-1], total or 0, 0

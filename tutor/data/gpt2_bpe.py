@@ -1,18 +1,18 @@
-"""GPT-2's byte-level byte-pair encoding, from the files in which it is published.
+"""GPT-2's byte-level byte-pair encoding, from its published files.
 
-`vocab.json` says which id each piece has, `merges.txt` which two pieces become one, the first line
-first (Radford et al. 2019, "Language models are unsupervised multitask learners", section 2.2;
-Hugging Face's files). A piece is a row of bytes; in the files each byte is written as a printable
+`vocab.json` maps each piece to its id, `merges.txt` lists the pairs of pieces to merge, in order of
+priority (Radford et al. 2019, "Language models are unsupervised multitask learners", section 2.2;
+Hugging Face's files). A piece is a sequence of bytes; the files write each byte as a printable
 character, so that a piece is a text without blanks: `CHARACTERS` is that table.
 
-A text is first cut into words by GPT-2's pattern, which wants letters (Unicode's category L) and
-numbers (N) told apart:
+A text is first split into words by GPT-2's pattern, which distinguishes letters (Unicode's category
+L) from numbers (N):
 
     's|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+
 
-Python's `re` knows no categories. `pattern` writes both out as ranges of code points, which it
-finds by asking `unicodedata` for the category of each, once (0.2 s); and \\s as Unicode's
-White_Space has it, where that of `re` has four control characters more.
+Python's `re` has no Unicode categories. `pattern` writes both out as ranges of code points, found
+by asking `unicodedata` for the category of each code point, once (0.2 s). It also writes out \\s as
+Unicode's White_Space, because the \\s of `re` includes four more control characters.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ WHITE = r"\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"  # Wh
 
 
 def characters() -> list[str]:
-    """The character that stands for each byte: itself where it is printable and no blank, and else,
-    in their order, those from U+0100 on."""
+    """The character that represents each byte: itself if it is printable and not blank; the other
+    bytes get the characters from U+0100 on, in order."""
     printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
     others = iter(range(0x100, 0x200))
     return [chr(byte if byte in printable else next(others)) for byte in range(256)]
@@ -54,7 +54,7 @@ BYTES = {char: byte for byte, char in enumerate(CHARACTERS)}
 
 @cache
 def pattern() -> re.Pattern[str]:
-    """What cuts a text into words, all of it: see above."""
+    """The pattern that splits a text into words, losing nothing: see above."""
     ranges: dict[str, str] = {}
     first, kinds = 0, map(unicodedata.category, map(chr, range(sys.maxunicode + 1)))
     for kind, run in groupby(kind[0] for kind in kinds):
@@ -71,12 +71,12 @@ def pattern() -> re.Pattern[str]:
 @spelled
 class GPT2BPE:
     """`GPT2BPE.load(folder)` reads `vocab.json` and `merges.txt`; `GPT2BPE(vocab, merges)` takes
-    what they say, {piece: id} and [(left, right), ...].
+    their contents, {piece: id} and [(left, right), ...].
 
-    The ids are those of 0 to n - 1, each once. All 256 bytes are pieces, and each merge is of two
-    pieces that there were before, into one that there was not: so any text can be encoded, and
-    decoded to the same text. Pieces that are neither, as "<|endoftext|>", are `special`: no text
-    is encoded as one of them, unless it is asked for.
+    The ids are 0 to n - 1, each once. All 256 bytes are pieces, and each merge joins two existing
+    pieces into a new one, so any text can be encoded, and decoded to the same text. All other
+    pieces, such as "<|endoftext|>", are `special`: no text is encoded as one of them, unless
+    requested.
     """
 
     def __init__(self, vocab: Mapping[str, int], merges: Iterable[tuple[str, str]]) -> None:
@@ -103,8 +103,8 @@ class GPT2BPE:
         return len(self.pieces)
 
     def encode(self, text: str, special: bool = False) -> list[int]:
-        """The ids of a text. With `special`, where it has the text of a special piece, that
-        piece's id stands."""
+        """The ids of a text. With `special`, the text of a special piece is encoded as that piece's
+        id."""
         given, ids = as_text("to encode a text", text), []
         if not (special and self.special):
             return self._plain(given)
@@ -126,18 +126,18 @@ class GPT2BPE:
         return ids
 
     def split(self, word: bytes) -> list[str]:
-        """The pieces of a word: of all neighbours the pair whose merge comes first is merged, of
-        several of that pair the leftmost, until none is left.
+        """The pieces of a word: repeatedly merges the neighbours whose merge comes first in the
+        list, the leftmost for ties, until no merge applies.
 
-        The pairs wait in a heap, and each piece knows its neighbours: so the work for a word of n
-        bytes is n log n, where looking through all of it for each merge would be n².
+        The pairs wait in a heap, and each piece knows its neighbours, so a word of n bytes takes
+        n log n steps; searching the whole word for each merge would take n².
         """
         pieces: list[str | None] = [CHARACTERS[byte] for byte in word]
         before, after = [*range(-1, len(word) - 1)], [*range(1, len(word) + 1)]
         heap: list[tuple[int, int, str, str]] = []
 
         def wait(i: int, j: int) -> None:
-            """The pair at i and j, if there is such a merge."""
+            """Queue the pair at i and j, if there is such a merge."""
             if i >= 0 and j < len(pieces):
                 a, b = pieces[i], pieces[j]
                 if a is not None and b is not None and (a, b) in self.ranks:
@@ -149,7 +149,7 @@ class GPT2BPE:
             _, i, a, b = heapq.heappop(heap)
             j = after[i]
             if pieces[i] != a or j >= len(pieces) or pieces[j] != b:
-                continue  # one of both was merged with another since
+                continue  # one of the two has been merged with another since
             pieces[i], pieces[j], after[i] = a + b, None, after[j]
             if after[j] < len(pieces):
                 before[after[j]] = i
@@ -158,7 +158,7 @@ class GPT2BPE:
         return [piece for piece in pieces if piece is not None]
 
     def decode(self, ids: Iterable[int] | Tensor) -> str:
-        """The text; bytes that are no UTF-8, as a model may write them, become U+FFFD."""
+        """The text; bytes that are not UTF-8, which a model may generate, become U+FFFD."""
         payload = self.decode_bytes(ids)
         try:
             return payload.decode(errors="surrogatepass")
@@ -166,11 +166,11 @@ class GPT2BPE:
             return payload.decode(errors="replace")
 
     def decode_bytes(self, ids: Iterable[int] | Tensor) -> bytes:
-        """The bytes of these pieces, one after the other."""
+        """The bytes of these pieces, concatenated."""
         return b"".join([self.pieces[i] for i in ids_of("to decode ids", ids, len(self))])
 
     def save(self, folder: str | Path) -> None:
-        """Write `vocab.json` and `merges.txt` into a folder, each whole or not at all."""
+        """Write `vocab.json` and `merges.txt` into a folder, each atomically."""
         if not isinstance(folder, (str, Path)):
             raise DTypeError("GPT2BPE.save", checks.said(folder), "give the name of a folder")
         lines = "\n".join([HEADING, *(f"{a} {b}" for a, b in self.merges), ""])
@@ -180,7 +180,7 @@ class GPT2BPE:
 
     @classmethod
     def load(cls, folder: str | Path) -> GPT2BPE:
-        """Read these two files of a folder. DataError for files that are none."""
+        """Read these two files from a folder. DataError for files of another format."""
         if not isinstance(folder, (str, Path)):
             raise DTypeError("GPT2BPE.load", checks.said(folder), "give the name of a folder")
         vocab, merges = (Path(folder) / name for name in FILES)

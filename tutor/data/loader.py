@@ -28,7 +28,7 @@ from tutor.errors import DataError, DomainError, DTypeError, ShapeError
 from tutor.methods.tensor import Tensor
 
 Order = Callable[[], Tensor | None]
-AHEAD = 2  # batches that are made ahead for each worker that was asked for
+AHEAD = 2  # batches made ahead per requested worker
 
 
 @spelled
@@ -42,18 +42,18 @@ def batches(
     drop_last: bool = False,
     shard: tuple[int, int] | None = None,
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """(x, y) of `size` rows each, until every row was there once; the last pair may be shorter.
+    """(x, y) of `size` rows each, until every row has come once; the last pair may be shorter.
 
-    The order depends on (seed, epoch) alone: give each epoch its number, and a run that was
-    stopped continues exactly (`itertools.islice(batches(...), done, None)`; a DataLoader counts for
+    The order depends on (seed, epoch) alone: pass each epoch its number, and an interrupted run
+    continues exactly (`itertools.islice(batches(...), done, None)`; a DataLoader counts for
     itself). Shuffled batches are copies; without `shuffle` they are views of `images` and `labels`.
 
-    Those may be Tensors, arrays of NumPy's or another library's, or lists. An array's memory is
-    shared where it can be: of a file that is mapped (`np.load(path, mmap_mode="r")`) only the rows
-    of a batch are read.
+    These may be Tensors, arrays of NumPy or another library, or lists. An array's memory is shared
+    if possible: from a memory-mapped file (`np.load(path, mmap_mode="r")`) only the rows of a batch
+    are read.
 
-    `shard=(rank, size)`: of each batch that part which this rank of so many has, as
-    `DataLoader(shard=)` does; of a short one it may have no row.
+    `shard=(rank, size)`: only this rank's part of each batch, as in `DataLoader(shard=)`; of a
+    short batch it may have no row.
     """
     xs, ys = as_tensor(images), as_tensor(labels)
     rows = [t.shape[0] if t.shape else None for t in (xs, ys)]
@@ -72,8 +72,8 @@ def batches(
 
 def pieces(n: int, size: int, drop_last: bool, order: Tensor | None,
            shard: Shard | None = None) -> Iterator[Any]:  # fmt: skip
-    """The rows of each batch, or what a shard has of them: a piece of `order`, or a slice where
-    there is none."""
+    """The rows of each batch, or a shard's part of them: a piece of `order`, or a slice if `order`
+    is None."""
     for at in range(0, n - size + 1 if drop_last else n, size):
         rows = slice(at, min(at + size, n))
         if shard is not None:
@@ -83,7 +83,7 @@ def pieces(n: int, size: int, drop_last: bool, order: Tensor | None,
 
 
 def count(asked: str, value: object, least: int, most: int = 2**63 - 1) -> int:
-    """A whole number of at least `least`, or the error that says so."""
+    """A whole number of at least `least`, or the error for any other value."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise DTypeError(f"{asked} {value!r:.60}", f"{checks.said(value)} is no whole number",
                          f"give a whole number from {least} on")  # fmt: skip
@@ -102,26 +102,26 @@ class DataLoader:
     (tutor.data.dataset); or an IterableDataset, or a function that makes an iterator.
 
     seed        the order depends on (seed, epoch) alone. None: the seed of `manual_seed`
-    sampler     an iterable over positions, gone through anew in each epoch, in place of `shuffle`
-    drop_last   leave a last batch out that is shorter
-    collate_fn  makes a batch of a list of samples; None: tutor.data.collate
-    transform   is given each batch, of a tuple its first part (the images), and returns another
-    prefetch    so many batches are made ahead, by one thread, while the program goes on
-    device      where each batch is moved to; with `prefetch` by that thread, so beside the step.
-                None: a batch is where its data are
-    shard       (rank, size): of each batch only that part which this rank of so many has: its rows
-                stand where one rank would have them, and of a short batch there may be none. What
-                draws numbers, or is no plain indexing, makes the whole batch, which is then cut,
-                so that the same numbers are drawn for each row
-    num_workers of PyTorch's are processes. Here kernels run without Python's lock, and one thread
-                does: for any number above 0, it makes `2 * num_workers` batches ahead
+    sampler     an iterable over positions, iterated again in each epoch, instead of `shuffle`
+    drop_last   drop a last batch that is shorter
+    collate_fn  makes a batch from a list of samples; None: tutor.data.collate
+    transform   maps each batch (of a tuple its first part, the images) to a new one
+    prefetch    number of batches that a thread makes ahead, while the program continues
+    device      where each batch is moved to; with `prefetch` by that thread, in parallel with the
+                step. None: a batch stays where its data are
+    shard       (rank, size): only this rank's part of each batch. Its rows are in the order that a
+                single rank would have; of a short batch there may be none. If anything draws random
+                numbers, or is not plain indexing, the whole batch is made and then cut, so that the
+                same numbers are drawn for each row
+    num_workers PyTorch's are processes. Here kernels run without Python's lock, and one thread
+                is enough: any number above 0 makes `2 * num_workers` batches ahead
 
-    Each `for` over it is the next epoch. `state_dict()` says where it stands; after
-    `load_state_dict(state)` the next `for` goes on from there, with the very batches that
-    were left.
-    What a transform, a MappedDataset or a collate_fn draws from tutor's generator comes from a
-    stream that (seed, epoch, number of the batch) name: with or without `prefetch`, after a resume,
-    on any backend it is the same, and the process's own stream stands still.
+    Each `for` over it is the next epoch. `state_dict()` records its position; after
+    `load_state_dict(state)` the next `for` continues there, with exactly the remaining batches.
+    Random numbers that a transform, a MappedDataset or a collate_fn draws from tutor's generator
+    come from a stream named by (seed, epoch, number of the batch): they are the same with or
+    without `prefetch`, after a resume, and on any backend, and the process's own stream is
+    untouched.
     """
 
     def __init__(
@@ -173,17 +173,17 @@ class DataLoader:
                               "give shuffle, or an iterable over positions of samples")  # fmt: skip
         self.shard = shard_of("a DataLoader", shard)
         self.device = None if device is None else devices.of(device)
-        self.epoch, self.batch = 0, 0  # the next one to be handed out
-        self._goes_on = False  # whether the next iterator begins there, and not a new epoch
-        self._turn: object = None  # the newest iterator's: it alone moves the position
+        self.epoch, self.batch = 0, 0  # of the next batch to hand out
+        self._goes_on = False  # whether the next iterator resumes there, or starts an epoch
+        self._turn: object = None  # of the newest iterator, the only one that moves the position
 
     @property
     def streams(self) -> bool:
-        """Whether the samples come one after another only."""
+        """Whether the samples come only one after another."""
         return isinstance(self.dataset, IterableDataset)
 
     def __len__(self) -> int:
-        """How many batches an epoch has. DTypeError for an IterableDataset."""
+        """The number of batches in an epoch. DTypeError for an IterableDataset."""
         if self.streams:
             raise DTypeError("len() of a DataLoader", "an IterableDataset has no length",
                              "count the batches as they come")  # fmt: skip
@@ -192,23 +192,23 @@ class DataLoader:
         return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
 
     def __iter__(self) -> Iterator[Any]:
-        if self.batch and not self._goes_on:  # the last one was left in the middle
+        if self.batch and not self._goes_on:  # the last epoch was interrupted
             self.epoch, self.batch = self.epoch + 1, 0
         self._goes_on = False
         turn = self._turn = object()
-        # A sampler is asked once, also where a forked child makes the rest (ahead.py).
+        # A sampler is iterated once, even if a forked child makes the rest (ahead.py).
         order = cache(partial(self._order, self.epoch))
         make = partial(self._from, self.epoch, self.batch, order)
         ahead = self.prefetch if THREADS else 0
         return self._counted(Ahead(make, ahead) if ahead else make(0), turn)
 
     def _from(self, epoch: int, skip: int, order: Order, taken: int) -> Iterator[Any]:
-        """The batches of an epoch, without those skipped or taken, where they are wanted."""
+        """The batches of an epoch, without those skipped or taken, on the requested device."""
         made = self._batches(epoch, skip + taken, order)
         return made if self.device is None else map(partial(moved, device=self.device), made)
 
     def _counted(self, made: Iterator[Any], turn: object) -> Iterator[Any]:
-        """The batches as they come; the position is that behind the one which was handed out."""
+        """Pass the batches on, moving the position past each batch that is handed out."""
         epoch, at = self.epoch, self.batch
         try:
             for batch in made:
@@ -224,11 +224,11 @@ class DataLoader:
                 made.close()
 
     def _batches(self, epoch: int, skip: int, order: Order) -> Iterator[Any]:
-        """The batches of an epoch, without the first ones."""
+        """The batches of an epoch, without the first `skip`."""
         chosen = self._samples(skip) if self.streams else self._rows(order(), skip)
         make = self._streamed if self.streams else self._made
         if self._plain:
-            yield from map(self.dataset.rows, chosen)  # nothing is drawn
+            yield from map(self.dataset.rows, chosen)  # no random numbers are drawn
             return
         for number, rows in enumerate(chosen, skip):
             own = random.Derived(self.seed, epoch, number)
@@ -237,12 +237,12 @@ class DataLoader:
 
     @property
     def _plain(self) -> bool:
-        """Whether a batch is nothing but rows of the data."""
+        """Whether a batch consists only of rows of the data."""
         rows = not self.streams and gives_rows(self.dataset)
         return rows and self.collate_fn is None and self.transform is None
 
     def _order(self, epoch: int) -> Tensor | None:
-        """The positions of the samples of an epoch; None for one after another."""
+        """The positions of the samples of an epoch; None for sequential order."""
         if self.sampler is not None:
             return whole_numbers(self.sampler)
         if self.shuffle:
@@ -256,7 +256,7 @@ class DataLoader:
         return islice(pieces(n, self.batch_size, self.drop_last, order, shard), skip, None)
 
     def _samples(self, skip: int) -> Iterator[list[Any]]:
-        """The samples of each batch, of those that come one after another."""
+        """The samples of each batch of an iterable data set."""
         samples = islice(iter(self.dataset), skip * self.batch_size, None)
         while batch := list(islice(samples, self.batch_size)):
             if len(batch) == self.batch_size or not self.drop_last:
@@ -280,20 +280,20 @@ class DataLoader:
         return self.transform(batch)
 
     def _settings(self) -> dict[str, int]:
-        """What the batches depend on, beside the position."""
+        """The settings that the batches depend on, besides the position."""
         rows = 0 if self.streams else len(self.dataset)
         return {"rows": rows, "batch_size": self.batch_size, "shuffle": int(self.shuffle),
                 "drop_last": int(self.drop_last)}  # fmt: skip
 
     def state_dict(self) -> dict[str, int]:
-        """Where it stands, in whole numbers: seed, epoch, and how many of its batches were handed
-        out, whatever has been made ahead; and the settings that must be the same to go on."""
+        """The position, in integers: seed, epoch, and how many of its batches were handed out (not
+        how many were made ahead); and the settings that must match in order to resume."""
         at = {"seed": self.seed, "epoch": self.epoch, "batch": self.batch}
         return {**at, **self._settings()}
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
-        """Go on from there: the next `for` gives the batches that were left. DataError, and nothing
-        is changed, if it is no such state or one of other settings."""
+        """Resume there: the next `for` gives the remaining batches. DataError, before any change,
+        for anything but such a state, and for a state with other settings."""
         own = self.state_dict()
         asked = "to load the position of a DataLoader"
         whole = isinstance(state, Mapping) and state.keys() == own.keys()

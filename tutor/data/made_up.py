@@ -1,13 +1,13 @@
 """Texts and names that tutor makes up itself: for language models, without any file.
 
-Both come from rules, and from a seed: only + and * of whole numbers decide, so the same seed gives
-the same text on every machine.
+Both are made by rules from a seed: the only arithmetic is + and * of integers, so the same seed
+gives the same text on every machine.
 
-`stories` writes small tales. There is something in them for a model to find at every distance:
-which letters follow each other, how words are spelled, which kind of word comes next, and who did
-what: the name, the pronoun, the animal and the place that a tale began with come back in it.
+`stories` writes small tales. They offer a model structure at every distance: which letters follow
+each other, how words are spelled, which kind of word comes next, and who did what: the name, the
+pronoun, the animal and the place at the beginning of a tale come back later in it.
 
-`names` makes names of several languages that do not exist, each with its own syllables.
+`names` invents names in several languages that do not exist, each with its own syllables.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PEOPLE = (  # name, pronoun, possessive
     ("Emma", "she", "her"), ("Felix", "he", "his"), ("Grace", "she", "her"), ("Hugo", "he", "his"),
     ("Iris", "she", "her"), ("Jonas", "he", "his"), ("Kate", "she", "her"), ("Leo", "he", "his"),
 )  # fmt: skip
-ANIMALS = {  # what it does, the sound that it makes
+ANIMALS = {  # what it does, the sound it makes
     "dog": ("ran", "barked"), "cat": ("crept", "purred"), "crow": ("flew", "cawed"),
     "goat": ("jumped", "bleated"), "horse": ("trotted", "neighed"), "duck": ("waddled", "quacked"),
     "mouse": ("scurried", "squeaked"), "owl": ("glided", "hooted"),
@@ -43,7 +43,7 @@ def pick(roll: Random, choices: Sequence[str]) -> str:
 
 @spelled
 def stories(length: int, seed: int = 0) -> str:
-    """At least `length` characters of tales, ending with a whole one; a larger length only adds."""
+    """At least `length` characters of complete tales; a larger length only adds tales."""
     count("stories of length", length, 0)
     count("stories with seed", seed, 0)
     roll, tales, written = Random(seed), [], 0
@@ -54,7 +54,7 @@ def stories(length: int, seed: int = 0) -> str:
 
 
 def tale(roll: Random) -> str:
-    """One tale: who has which animal, where they go, what is found there, and how it ends."""
+    """One tale: who has which animal, where they go, what they find there, and how it ends."""
     name, he, his = PEOPLE[int(len(PEOPLE) * roll.random())]
     animal = pick(roll, tuple(ANIMALS))
     moved, sounded = ANIMALS[animal]
@@ -128,7 +128,7 @@ LANGUAGES: dict[str, tuple[str, str, str]] = {
 
 @spelled
 def names(n: int, seed: int = 0) -> list[tuple[str, str]]:
-    """`n` pairs of a name and its language, drawn by the seed; a larger n only adds more."""
+    """`n` pairs (name, language), drawn by the seed; a larger n only adds more."""
     count("names, n =", n, 0)
     count("names with seed", seed, 0)
     roll, languages = Random(seed), tuple(LANGUAGES)

@@ -1,10 +1,10 @@
-"""MNIST: 70,000 handwritten digits (LeCun, Cortes & Burges 1998), everybody's first data set.
+"""MNIST: 70,000 handwritten digits (LeCun, Cortes & Burges 1998), the classic first data set.
 
 >>> images, labels = load("test")  # doctest: +SKIP
 >>> images.shape, labels.shape  # doctest: +SKIP
 ((10000, 28, 28), (10000,))
 
-`fetch.py` says where the files are looked for; this module says what must be in them.
+`fetch.py` documents where the files are looked for; this module specifies their contents.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SHAPES = {"train": ((60_000, 28, 28), (60_000,)), "test": ((10_000, 28, 28), (10
 
 
 def describe(name: str, size: int, sha256: str) -> File:
-    """A row of the table below; some sites spell idx with a dot before it."""
+    """A row of the table below; some sites write a dot before idx."""
     instead = ", or take tutor.data.load('digits'), which needs no files"
     return File("mnist", name, size, sha256, MIRRORS, (name.replace("-idx", ".idx"),), instead)
 
@@ -68,7 +68,7 @@ def load(
     split: str, limit: int | None = None, *, device: DeviceLike | None = None
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The split "train" or "test", or its first `limit` digits: images uint8 (n, 28, 28), from 0
-    for paper to 255 for ink, and labels uint8 (n,). DataError where files are damaged or missing.
+    for paper to 255 for ink, and labels uint8 (n,). DataError for damaged or missing files.
     """
     if split not in FILES:
         raise DataError(f"MNIST {split!r}", "no such split", f"use one of {', '.join(FILES)}")

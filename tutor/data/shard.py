@@ -1,4 +1,4 @@
-"""What each of several ranks has of a batch: parts of its rows, of which all are nearly alike."""
+"""Shards: the part of a batch that each of several ranks gets, of nearly equal sizes."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from tutor.errors import DomainError, DTypeError, ShapeError
 
 
 class Shard(NamedTuple):
-    """Rank `rank` of `size`: which of the parts of each batch is wanted."""
+    """The part of each batch for rank `rank` of `size`."""
 
     rank: int = 0
     size: int = 1
 
     def of(self, rows: int) -> slice:
-        """Its rows, of so many."""
+        """Its slice of `rows` rows."""
         ends = edges(rows, self.size)
         return slice(ends[self.rank], ends[self.rank + 1])
 
 
 def edges(rows: int, parts: int) -> list[int]:
-    """Where `rows` are cut into `parts`, of which none has two rows more than another.
+    """Where `rows` are cut into `parts` whose sizes differ by one row at most.
 
         >>> edges(61, 4)
         [0, 16, 31, 46, 61]
         >>> edges(31, 2)
         [0, 16, 31]
 
-    They are halved, and the halves are halved, as long as the number of parts is even. So a part
-    of a part is a part: cut into 2 and each of them into 4, they are as if cut into 8.
+    As long as the number of parts is even, the rows are halved, and the halves are halved. So a
+    part of a part is a part: cutting into 2, and each into 4, is the same as cutting into 8.
     """
     if parts % 2:
         return [rows * i // parts for i in range(parts + 1)]
@@ -41,12 +41,12 @@ def edges(rows: int, parts: int) -> list[int]:
 
 
 def part_of(batch: Any, shard: Shard) -> Any:
-    """What a shard has of a batch as `collate` makes it: of each Tensor in it the same rows."""
+    """A shard of a batch as `collate` makes it: the same rows of each Tensor in it."""
     return cut(batch, shard.of(rows_of(batch)))
 
 
 def cut(batch: Any, rows: slice) -> Any:
-    """Of each Tensor in a batch these rows."""
+    """These rows of each Tensor in a batch."""
     if isinstance(batch, Mapping):
         return {key: cut(value, rows) for key, value in batch.items()}
     if isinstance(batch, (tuple, list)) and not is_column(batch):
@@ -56,8 +56,8 @@ def cut(batch: Any, rows: slice) -> Any:
 
 
 def rows_of(batch: Any) -> int:
-    """How many rows a batch has. DTypeError for what has none, ShapeError where its Tensors differ
-    in that."""
+    """The number of rows in a batch. DTypeError if it has no rows, ShapeError if its Tensors have
+    different numbers of them."""
     columns = [*columns_of(batch)]
     wrong = next((c for c in columns if not is_column(c)), None)
     if wrong is not None or not columns:
@@ -75,7 +75,7 @@ def rows_of(batch: Any) -> int:
 
 
 def columns_of(batch: Any) -> Iterator[Any]:
-    """What a batch is made of."""
+    """The columns that a batch consists of."""
     if isinstance(batch, (Mapping, tuple, list)) and not is_column(batch):
         for value in batch.values() if isinstance(batch, Mapping) else batch:
             yield from columns_of(value)
@@ -84,7 +84,7 @@ def columns_of(batch: Any) -> Iterator[Any]:
 
 
 def is_column(value: Any) -> bool:
-    """Whether it has something of each sample: a Tensor, an array, or a list of texts."""
+    """Whether it has an entry per sample: a Tensor, an array, or a list of texts."""
     if isinstance(value, list):
         return bool(value) and isinstance(value[0], (str, bytes))
     return is_array(value) and bool(getattr(value, "shape", ()))

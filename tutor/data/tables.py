@@ -1,8 +1,8 @@
-"""Tables: a CSV file as Tensors, numbers and categories by column.
+"""Tables: a CSV file as Tensors, with numeric and categorical columns.
 
-A column whose cells are all numbers is one of numbers (float32); a column of which none is becomes
-categories, in the order of their texts. A mixed one is refused, with the line that makes it so: a
-typing error there would otherwise make categories of all its numbers.
+A column of numbers only is numeric (float32); a column without any number is categorical, with its
+categories in the order of their texts. A mixed column is refused, and the error names the line:
+otherwise one typing error would turn all its numbers into categories.
 """
 
 from __future__ import annotations
@@ -22,27 +22,26 @@ from tutor.errors import DataError, DomainError, DTypeError, ShapeError
 from tutor.methods.tensor import Tensor
 from tutor.ops.movement import concatenate
 
-MISSING = frozenset(("", "na", "n/a", "nan", "null", "none", "?"))  # in small letters
+MISSING = frozenset(("", "na", "n/a", "nan", "null", "none", "?"))  # in lower case
 TREATED = ("error", "nan", "mean", "drop")
 
 
 class Table(NamedTuple):
-    """`x` float32 (rows, features), `y` what is to be foretold, and what stands behind them.
+    """`x` float32 (rows, features), `y` the target to predict, and what the features mean.
 
-    A column of categories has a feature for each of them, 1.0 where it is that one (one-hot). `y`
-    is float32 (rows,) for numbers, int64 (rows,) for categories, None where no target was asked
-    for.
+    A categorical column has a feature per category, 1.0 in the rows of that category (one-hot). `y`
+    is float32 (rows,) for numbers, int64 (rows,) for categories, None without a target.
     """
 
     x: Tensor
     y: Tensor | None
     features: list[str]  # the names of x's columns: "age", "colour=red"
-    columns: dict[str, Tensor]  # each column of the file: float32, or the numbers of categories
-    categories: dict[str, list[str]]  # column -> its categories: number k is the k-th
+    columns: dict[str, Tensor]  # each column of the file: float32, or category numbers
+    categories: dict[str, list[str]]  # column -> its categories, by number
 
 
 class Cells(NamedTuple):
-    """The texts of a file, and from which lines they come."""
+    """The texts of a file, and their line numbers."""
 
     path: str
     names: list[str]
@@ -63,13 +62,13 @@ def csv(
 ) -> Table:
     """A Table of the file. `target` is the name of the column that becomes `y`.
 
-    header      whether the first line has the names; else they are "0", "1", ...
+    header      whether the first line has the names; otherwise they are "0", "1", ...
     missing     cells that are empty, or say na, n/a, nan, null, none or ?: "error" names the first;
-                "drop" leaves their rows out; "nan" keeps NaN (categories: one of their own, "");
-                "mean" puts the column's mean there (categories: the most frequent one)
-    categories  columns that are categories though their cells look like numbers (zip codes)
+                "drop" drops their rows; "nan" keeps NaN (categories: a category of their own, "");
+                "mean" fills in the column's mean (categories: the most frequent one)
+    categories  columns that are categories although their cells look like numbers (zip codes)
 
-    DataError, with the line, for what cannot be read.
+    DataError, with the line, for a file that cannot be read.
     """
     checks.one_of("csv(missing=...)", missing, TREATED)
     cells = read_cells(path, header, separator, encoding)
@@ -98,7 +97,7 @@ def csv(
 
 
 def table(columns: dict[str, Tensor], kinds: dict[str, list[str]], target: str | None) -> Table:
-    """The features of all columns but the target, side by side."""
+    """The features of all columns except the target, side by side."""
     parts, features = [], []
     for name, values in columns.items():
         if name == target:
@@ -133,7 +132,7 @@ def read_cells(path: str | Path, header: bool, separator: str, encoding: str) ->
                     continue
                 row = [cell.strip() for cell in cells]
                 if not names:
-                    row[0] = row[0].removeprefix("\ufeff")  # the mark that some programs put first
+                    row[0] = row[0].removeprefix("\ufeff")  # the byte order mark
                     names = row if header else [str(i) for i in range(len(row))]
                     if len(set(names)) < len(names):
                         raise DataError(
@@ -170,7 +169,7 @@ def is_missing(cell: str) -> bool:
 
 
 def number(cell: str) -> float | None:
-    """The number that the cell is; None where it is none."""
+    """The number in the cell, or None if it is not a number."""
     try:
         return float(cell) if "_" not in cell else None
     except ValueError:
@@ -180,7 +179,7 @@ def number(cell: str) -> float | None:
 def column(
     cells: Cells, at: int, missing: str, as_categories: bool
 ) -> tuple[Tensor, list[str] | None]:
-    """A column as Tensor, and its categories where it has any."""
+    """A column as a Tensor, and its categories, if any."""
     name, texts = cells.names[at], [row[at] for row in cells.rows]
     gone = [i for i, cell in enumerate(texts) if is_missing(cell)]
     if gone and missing == "error":
@@ -213,7 +212,7 @@ def column(
 
 
 def categorical(texts: list[str], there: list[int], missing: str) -> tuple[Tensor, list[str]]:
-    """The numbers of the categories, int64, and these in the order of their texts."""
+    """The category numbers, int64, and the categories in the order of their texts."""
     known = [texts[i] for i in there]
     fill = max(sorted(set(known)), key=known.count) if missing == "mean" else ""
     values = [fill] * len(texts)
@@ -228,15 +227,15 @@ def categorical(texts: list[str], there: list[int], missing: str) -> tuple[Tenso
 
 
 class Scaler:
-    """z = (x - mean) / std, by column, with the mean and the standard deviation of the data that it
-    was made from: those to learn from. A column that is the same everywhere becomes 0."""
+    """z = (x - mean) / std, by column, with the mean and the standard deviation of the data it was
+    made from (the training data). A constant column becomes 0."""
 
     def __init__(self, x: TensorLike) -> None:
         data = as_tensor(x).cast("float32").detach()
         if data.ndim < 1 or not data.numel():
             raise ShapeError("to standardize", f"shape {data.shape}", "give rows of numbers")
         std, same = data.std(axis=0), data.min(axis=0) == data.max(axis=0)
-        # The mean of equal numbers is rounded, too: what is left would be divided by as little.
+        # Even the mean of equal numbers is rounded: without this, a tiny rest over a tiny std.
         self.mean = Tensor.where(same, data[0], data.mean(axis=0))
         self.std = Tensor.where((std > 0) & ~same, std, 1.0)
 
@@ -244,14 +243,14 @@ class Scaler:
         return (as_tensor(x).cast("float32") - self.mean) / self.std
 
     def undo(self, z: TensorLike) -> Tensor:
-        """x of z: mean + std * z."""
+        """The inverse, x from z: mean + std * z."""
         return as_tensor(z) * self.std + self.mean
 
 
 @spelled
 def standardize(x: TensorLike, *others: TensorLike) -> tuple[Any, ...]:
-    """(x, *others, scaler): all of them with x's mean taken away and divided by x's standard
-    deviation, by column; the Scaler does the same to what comes later."""
+    """(x, *others, scaler): all of them minus x's mean and divided by x's standard deviation, by
+    column; the Scaler applies the same to later data."""
     scaler = Scaler(x)
     return (*(scaler(t) for t in (x, *others)), scaler)
 
@@ -260,7 +259,7 @@ def standardize(x: TensorLike, *others: TensorLike) -> tuple[Any, ...]:
 def train_test_split(
     *arrays: TensorLike, test_size: float = 0.2, seed: int = 0
 ) -> tuple[Tensor, ...]:
-    """(a_train, a_test, b_train, b_test, ...): rows dealt by the seed, the same for all arrays.
+    """(a_train, a_test, b_train, b_test, ...): rows split at random, alike for all arrays.
 
     `test_size` is a share, between 0 and 1, or a number of rows.
     """

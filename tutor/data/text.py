@@ -1,8 +1,7 @@
 """Text as whole numbers, and blocks of it for a language model.
 
-A vocabulary turns a text into a list of ids, and ids into the text again: `encode`, `decode`, and
-`len` for how many ids there are. Characters and bytes are here; tutor.data.bpe learns longer
-pieces.
+A vocabulary turns a text into a list of ids, and ids back into a text: `encode`, `decode`, and
+`len` for the number of ids. Characters and bytes are here; tutor.data.bpe learns longer pieces.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from tutor.methods.tensor import Tensor
 
 
 def ids_of(asked: str, ids: Iterable[int] | Tensor, size: int) -> list[int]:
-    """Ids as a list of whole numbers below `size`, or the error that says which one is not."""
+    """Ids as a list of whole numbers below `size`, or the error that names the one that is not."""
     if isinstance(ids, str) or not hasattr(ids, "__iter__"):
         raise DTypeError(asked, checks.said(ids), "give a list of ids, or a Tensor of them")
     found: list[Any] = ids.tolist() if isinstance(ids, Tensor) else list(ids)
@@ -57,7 +56,7 @@ class CharVocab:
         return len(self.chars)
 
     def encode(self, text: str) -> list[int]:
-        """The id of each character. DataError for one that the vocabulary's text did not have."""
+        """The id of each character. DataError for a character that is not in the vocabulary."""
         ids = self.ids
         try:
             return [ids[char] for char in as_text("to encode a text", text)]
@@ -69,13 +68,13 @@ class CharVocab:
             ) from error
 
     def decode(self, ids: Iterable[int] | Tensor) -> str:
-        """The text of these ids. DataError for an id that there is not."""
+        """The text of these ids. DataError for an id that does not exist."""
         return "".join([self.chars[i] for i in ids_of("to decode ids", ids, len(self))])
 
 
 @spelled
 class ByteVocab:
-    """The 256 bytes: every text, in UTF-8, and every file can be encoded.
+    """A vocabulary of the 256 bytes: it encodes every text, in UTF-8, and every file.
 
     >>> ByteVocab().encode("hé")
     [104, 195, 169]
@@ -85,20 +84,20 @@ class ByteVocab:
         return 256
 
     def encode(self, text: str | bytes) -> list[int]:
-        """The bytes of a text in UTF-8, or those that were given."""
+        """The bytes of a text in UTF-8; bytes are returned as they are."""
         return list(as_bytes("to encode a text", text))
 
     def decode(self, ids: Iterable[int] | Tensor) -> str:
-        """The text; bytes that are no UTF-8, as a model may write them, become U+FFFD."""
+        """The text; bytes that are not UTF-8, which a model may generate, become U+FFFD."""
         return self.decode_bytes(ids).decode(errors="replace")
 
     def decode_bytes(self, ids: Iterable[int] | Tensor) -> bytes:
-        """The very bytes that were encoded. DataError for an id of 256 or more."""
+        """Exactly the bytes that were encoded. DataError for an id of 256 or more."""
         return bytes(ids_of("to decode ids", ids, 256))
 
 
 def as_bytes(asked: str, text: object) -> bytes:
-    """The bytes of a text, in UTF-8, or those that were given."""
+    """The bytes of a text in UTF-8; bytes are returned as they are."""
     if isinstance(text, str):
         return text.encode(errors="surrogatepass")
     if isinstance(text, (bytes, bytearray, memoryview)):
@@ -108,10 +107,10 @@ def as_bytes(asked: str, text: object) -> bytes:
 
 @spelled
 class TextBlocks(Dataset):
-    """`TextBlocks(ids, block_size)`: sample i is (x, y), `block_size` ids in a row, and the id that
-    follows each of them: y[t] = x[t + 1], what a language model is to foretell.
+    """`TextBlocks(ids, block_size)`: sample i is (x, y), `block_size` consecutive ids, and the id
+    after each of them: y[t] = x[t + 1], the language model's target.
 
-    Blocks begin `stride` ids apart (default: block_size, so that each id is once in an x).
+    Blocks begin `stride` ids apart (default: block_size, so that each id is in an x once).
     """
 
     def __init__(
@@ -133,7 +132,7 @@ class TextBlocks(Dataset):
         return self.ids[at : at + self.block_size], self.ids[at + 1 : at + 1 + self.block_size]
 
     def rows(self, index: Tensor | slice) -> tuple[Tensor, Tensor]:
-        """Many blocks in one go, (n, block_size) each."""
+        """Many blocks at once, (n, block_size) each."""
         if isinstance(index, slice):
             index = Tensor.arange(index.start, index.stop, device=self.ids.device)
         first = index.to(self.ids.device) * self.stride
@@ -171,7 +170,7 @@ def text_batches(
 ) -> DataLoader:
     """A DataLoader over TextBlocks: (x, y), each int64 (batch_size, block_size), y one id further.
 
-    Only whole batches; the order depends on (seed, epoch); its state_dict is where it stands.
+    Only whole batches; the order depends on (seed, epoch); its state_dict records its position.
     """
     blocks = TextBlocks(ids, block_size, stride)
     return DataLoader(blocks, batch_size, shuffle, seed=seed, drop_last=len(blocks) >= batch_size)

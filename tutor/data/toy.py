@@ -1,8 +1,8 @@
 """Small data sets of points that tutor makes itself: for a first network, and for pictures.
 
-Each is drawn by a seed, from a stream of its own, and the process's random numbers stand still.
-Points are float32 (n, 2), labels int64 (n,); the classes take turns, so that the first rows have
-all of them, and are of equal size up to one.
+Each is drawn from a seeded stream of its own, without touching the process's random numbers. Points
+are float32 (n, 2), labels int64 (n,); the classes alternate, so that the first rows contain all of
+them, and their sizes differ by one at most.
 
 >>> x, y = moons(100, noise=0.1, seed=0)
 >>> x.shape, y.tolist()[:4]
@@ -22,8 +22,8 @@ from tutor.ops.movement import stack
 
 
 def drawn(name: str, n: int, noise: float, seed: int, classes: int) -> tuple[Tensor, ...]:
-    """What all of them begin with: a class for each point, where on its curve the point lies
-    (uniform in [0, 1)), and its noise, (n, 2) of the standard deviation `noise`."""
+    """The common start: a class for each point, its position along its curve (uniform in [0, 1)),
+    and its noise, (n, 2), with the standard deviation `noise`."""
     n = count(f"{name} with n", n, 1)
     checks.number(f"{name}(noise=...)", noise, 0)
     count(f"{name} with seed", seed, 0, 2**64 - 1)
@@ -35,8 +35,8 @@ def drawn(name: str, n: int, noise: float, seed: int, classes: int) -> tuple[Ten
 
 @spelled
 def moons(n: int = 200, noise: float = 0.1, seed: int = 0) -> tuple[Tensor, Tensor]:
-    """Two half circles that reach into each other: (cos a, sin a), and (1 - cos a, 1/2 - sin a),
-    for angles a from 0 to pi."""
+    """Two interlocking half circles: (cos a, sin a), and (1 - cos a, 1/2 - sin a), for angles a
+    from 0 to pi."""
     y, t, shaken = drawn("moons", n, noise, seed, 2)
     a, second = t * math.pi, y.cast("float32")
     side = 1.0 - 2.0 * second
@@ -47,7 +47,7 @@ def moons(n: int = 200, noise: float = 0.1, seed: int = 0) -> tuple[Tensor, Tens
 def circles(
     n: int = 200, noise: float = 0.05, seed: int = 0, factor: float = 0.5
 ) -> tuple[Tensor, Tensor]:
-    """A circle of radius 1, and within it one of radius `factor`: no line parts them."""
+    """A circle of radius 1, and inside it one of radius `factor`: no line separates them."""
     checks.number("circles(factor=...)", factor, 0, 1, nan=False)
     y, t, shaken = drawn("circles", n, noise, seed, 2)
     a, radius = t * (2 * math.pi), 1.0 - y * (1.0 - factor)
@@ -58,12 +58,12 @@ def circles(
 def spirals(
     n: int = 300, noise: float = 0.02, seed: int = 0, classes: int = 3, turns: float = 0.75
 ) -> tuple[Tensor, Tensor]:
-    """Arms that wind around the middle: at radius r from 0 to 1 the angle is
+    """Arms that wind around the centre: the angle at radius r, from 0 to 1, is
     2 pi (turns * r + class / classes)."""
     classes = count("spirals with classes", classes, 1)
     checks.number("spirals(turns=...)", turns)
     y, t, shaken = drawn("spirals", n, noise, seed, classes)
-    radius = t.sqrt()  # else most points would be in the middle
+    radius = t.sqrt()  # otherwise most points would be near the centre
     a = (radius * turns + y / classes) * (2 * math.pi)
     return stack([radius * a.sin(), radius * a.cos()], axis=1) + shaken, y
 
@@ -72,7 +72,7 @@ def spirals(
 def blobs(
     n: int = 200, noise: float = 0.3, seed: int = 0, classes: int = 3
 ) -> tuple[Tensor, Tensor]:
-    """Clouds around centres that stand on a circle of radius 1."""
+    """Clouds around centres on a circle of radius 1."""
     classes = count("blobs with classes", classes, 1)
     y, _, shaken = drawn("blobs", n, noise, seed, classes)
     a = y * (2 * math.pi / classes)
@@ -81,7 +81,7 @@ def blobs(
 
 @spelled
 def sine(n: int = 100, noise: float = 0.1, seed: int = 0) -> tuple[Tensor, Tensor]:
-    """A curve to be found: x in [-pi, pi), y = sin x + noise; both float32 (n, 1)."""
+    """A curve to fit: x in [-pi, pi), y = sin x + noise; both float32 (n, 1)."""
     _, t, shaken = drawn("sine", n, noise, seed, 1)
     x = (t.reshape(-1, 1) * 2.0 - 1.0) * math.pi
     return x, x.sin() + shaken[:, :1]
@@ -91,7 +91,7 @@ def sine(n: int = 100, noise: float = 0.1, seed: int = 0) -> tuple[Tensor, Tenso
 def line(
     n: int = 100, noise: float = 0.1, seed: int = 0, slope: float = 2.0, intercept: float = -1.0
 ) -> tuple[Tensor, Tensor]:
-    """A line to be found: x in [-1, 1), y = slope * x + intercept + noise; both float32 (n, 1)."""
+    """A line to fit: x in [-1, 1), y = slope * x + intercept + noise; both float32 (n, 1)."""
     checks.number("line(slope=...)", slope)
     checks.number("line(intercept=...)", intercept)
     _, t, shaken = drawn("line", n, noise, seed, 1)

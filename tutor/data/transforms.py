@@ -1,11 +1,11 @@
-"""Images changed at random, a whole batch at once: the same digits, written otherwise.
+"""Random changes to images, a whole batch at once: the same digits in different handwriting.
 
     augment = Compose(RandomAffine(10, translate=2, scale=0.1), ElasticTransform())
     loader = DataLoader((images, labels), 128, shuffle=True, transform=augment, prefetch=2)
 
-Images are (n, h, w) or (n, channels, h, w), of any dtype; each of them is changed otherwise. What a
-transform draws comes from tutor's generator: `augment(images, seed=3)` gives the same images each
-time, and in a DataLoader every batch has a stream of its own.
+Images are (n, h, w) or (n, channels, h, w), of any dtype; each one is changed differently. Random
+numbers come from tutor's generator: `augment(images, seed=3)` gives the same images each time, and
+in a DataLoader every batch has a stream of its own.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ def as_float(images: Tensor) -> Tensor:
 
 
 class Transform:
-    """Base class: `apply(images)` gets (n, channels, h, w), and gives as many images back."""
+    """Base class: `apply(images)` maps (n, channels, h, w) to the same number of images."""
 
     @no_grad()
     def __call__(self, images: TensorLike, seed: int | None = None) -> Tensor:
-        """The changed images, (n, h, w) or (n, channels, h, w) as they were given; `seed` draws
-        from a stream of its own."""
+        """The changed images, (n, h, w) or (n, channels, h, w) like the input; `seed` draws from a
+        stream of its own."""
         x = as_tensor(images)
         name = type(self).__name__
         if x.ndim not in (3, 4):
@@ -55,14 +55,14 @@ class Transform:
         return found.reshape(found.shape[0], *found.shape[2:]) if grey else found
 
     def _applied(self, images: Tensor) -> Tensor:
-        """`apply`, in which what is made from nothing is made where the images are."""
+        """`apply`, with new Tensors created on the device of the images."""
         if images.device == devices.default():
             return self.apply(images)
         with devices.device(images.device):
             return self.apply(images)
 
     def apply(self, images: Tensor) -> Tensor:
-        """What a subclass writes: (n, channels, h, w) to as many images; no graph is recorded."""
+        """Written by a subclass: maps (n, channels, h, w) to as many images; records no graph."""
         raise NotImplementedError(f"{type(self).__name__} has no apply(self, images)")
 
     def __repr__(self) -> str:
@@ -75,7 +75,7 @@ class Transform:
 
 @spelled
 class ToFloat(Transform):
-    """float32 from 0 to 1: bytes are divided by 255, floats are what they were."""
+    """float32 from 0 to 1: bytes are divided by 255, floats keep their values."""
 
     def apply(self, images: Tensor) -> Tensor:
         if images.dtype.is_float:
@@ -86,7 +86,7 @@ class ToFloat(Transform):
 
 @spelled
 class Normalize(Transform):
-    """z = (x - mean) / std; numbers, or one for each channel."""
+    """z = (x - mean) / std; mean and std are numbers, or one number per channel."""
 
     def __init__(self, mean: float | Sequence[float], std: float | Sequence[float]) -> None:
         self.mean, self.std = (per_channel("Normalize", v) for v in (mean, std))
@@ -124,7 +124,7 @@ def per_channel(name: str, value: float | Sequence[float]) -> list[float]:
 
 @spelled
 class GaussianNoise(Transform):
-    """x + std * e, with e normal and independent for every pixel."""
+    """x + std * e, with e standard normal, independent for every pixel."""
 
     def __init__(self, std: float = 0.1) -> None:
         self.std = checks.number("GaussianNoise(std=...)", std, 0, nan=False)
@@ -136,8 +136,8 @@ class GaussianNoise(Transform):
 
 @spelled
 class RandomErasing(Transform):
-    """A square of side `size` somewhere in the image becomes `value`, with probability p; its
-    middle lies in the image, a part of it may be outside (Cutout: DeVries & Taylor 2017)."""
+    """Sets a square of side `size` at a random place to `value`, with probability p; its centre
+    lies in the image, but parts of it may not (Cutout: DeVries & Taylor 2017)."""
 
     def __init__(self, size: int = 8, p: float = 1.0, value: float = 0.0) -> None:
         self.size = count("RandomErasing with size", size, 1)
@@ -160,7 +160,7 @@ class RandomErasing(Transform):
 
 
 def windows(images: Tensor, y: Tensor, x: Tensor, size: tuple[int, int]) -> Tensor:
-    """The window of that size from each image, whose upper left pixel is (y, x), (n, 1, 1) each."""
+    """The window of that size from each image, with upper left pixel (y, x), (n, 1, 1) each."""
     n, channels, height, width = images.shape
     wanted = Tensor.arange(0, size[0] * width, width).reshape(-1, 1) + Tensor.arange(size[1])
     first = (Tensor.arange(0, n * height * width, height * width).reshape(n, 1, 1)) + y * width + x
@@ -173,8 +173,8 @@ def windows(images: Tensor, y: Tensor, x: Tensor, size: tuple[int, int]) -> Tens
 
 @spelled
 class RandomCrop(Transform):
-    """A window of `size` pixels, one number or (h, w), somewhere in the image, around which
-    `padding` pixels of zeros are put first."""
+    """A window of `size` pixels, one number or (h, w), at a random place of the image, which is
+    first padded with `padding` pixels of zeros on each side."""
 
     def __init__(self, size: int | tuple[int, int], padding: int = 0) -> None:
         self.size = pair("RandomCrop with size", size)
@@ -185,7 +185,7 @@ class RandomCrop(Transform):
 
 
 def cropped(images: Tensor, padding: int, size: tuple[int, int]) -> Tensor:
-    """Windows at random."""
+    """Windows at random places."""
     if padding:
         images = images.pad(((0, 0), (0, 0), (padding, padding), (padding, padding)))
     n, _, height, width = images.shape
@@ -206,7 +206,7 @@ def pair(what: str, size: int | tuple[int, int]) -> tuple[int, int]:
 
 @spelled
 class CenterCrop(Transform):
-    """The window of `size` pixels, one number or (h, w), in the middle."""
+    """The central window of `size` pixels, one number or (h, w)."""
 
     def __init__(self, size: int | tuple[int, int]) -> None:
         self.size = pair("CenterCrop with size", size)
@@ -222,7 +222,7 @@ class CenterCrop(Transform):
 
 @spelled
 class RandomShift(Transform):
-    """Each image by up to `pixels` whole pixels up or down, and left or right; zeros move in."""
+    """Shifts each image by up to `pixels` whole pixels on each axis; zeros move in."""
 
     def __init__(self, pixels: int = 2) -> None:
         self.pixels = count("RandomShift with pixels", pixels, 0)
@@ -233,7 +233,7 @@ class RandomShift(Transform):
 
 @spelled
 class RandomHorizontalFlip(Transform):
-    """Left and right are exchanged, with probability p."""
+    """Swaps left and right, with probability p."""
 
     def __init__(self, p: float = 0.5) -> None:
         self.p = checks.number(f"{type(self).__name__}(p=...)", p, 0, 1, nan=False)
@@ -246,6 +246,6 @@ class RandomHorizontalFlip(Transform):
 
 
 class RandomVerticalFlip(RandomHorizontalFlip):
-    """Top and bottom are exchanged, with probability p."""
+    """Swaps top and bottom, with probability p."""
 
     _axis = 2

@@ -1,7 +1,7 @@
-"""Images turned, moved, scaled and bent: transforms that read them between their pixels.
+"""Images turned, moved, scaled and bent: transforms that read images between their pixels.
 
-Each says for every pixel of the new image where in the old one it comes from; `read_linear` reads
-it there. Several in a row are one way back, and one reading.
+Each maps every pixel of the new image to its source in the old one, where `read_linear` reads it.
+Several in a row compose to one map, and need a single reading.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from tutor.nn.functional.grids import read_linear
 
 
 def uniform(n: int, most: float, least: float | None = None) -> Tensor:
-    """A number for each of n images, from [least, most); least is -most unless given: (n, 1, 1)."""
+    """A number per image from [least, most), n images: (n, 1, 1). least defaults to -most."""
     low = -most if least is None else least
     return Tensor.rand(n, 1, 1) * (most - low) + low
 
 
 class Warp(Transform):
-    """A transform that says for every pixel of the new image where in the old one it comes from:
+    """A transform that maps every pixel of the new image to its source in the old one:
     `source(rows, columns, shape)`. The result is float."""
 
     def source(
@@ -40,7 +40,7 @@ class Warp(Transform):
 
 
 def warped(images: Tensor, warps: Sequence[Warp]) -> Tensor:
-    """The images after all of these, read once: the last one's new image is asked first."""
+    """The images after all of these, read once: the sources compose from the last to the first."""
     if not warps:
         return images
     x = as_float(images)
@@ -49,14 +49,14 @@ def warped(images: Tensor, warps: Sequence[Warp]) -> Tensor:
     columns: Tensor = Tensor.arange(width, dtype=float32).reshape(1, 1, -1)
     for warp in reversed(warps):
         rows, columns = warp.source(rows, columns, (n, height, width))
-    # Places are float32, and so is the mean of pixels that are less exact.
+    # Places are float32, as is the mean of pixels of lower precision.
     found = read_linear(x, rows.expand(n, height, width), columns.expand(n, height, width))
     return found if found.dtype is x.dtype else found.cast(x.dtype)
 
 
 @spelled
 class RandomAffine(Warp):
-    """Each image turned, sheared and scaled about its middle m, then shifted:
+    """Each image turned, sheared and scaled about its centre m, then shifted:
 
         p' = s R(t) S(k) (p - m) + m + d
         R(t) = [[cos t, -sin t], [sin t, cos t]],  S(k) = [[1, k], [0, 1]]
@@ -90,7 +90,7 @@ class RandomAffine(Warp):
 
 @spelled
 class RandomRotation(RandomAffine):
-    """Each image turned about its middle, by an angle uniform in +-degrees."""
+    """Rotates each image about its centre, by an angle uniform in +-degrees."""
 
     def __init__(self, degrees: float = 10.0) -> None:
         super().__init__(degrees)
@@ -98,7 +98,7 @@ class RandomRotation(RandomAffine):
 
 @spelled
 class ElasticTransform(Warp):
-    """Every pixel moved a little, neighbours alike, as if the paper were rubber (Simard, Steinkraus
+    """Moves every pixel a little, neighbours alike, as if the paper were rubber (Simard, Steinkraus
     & Platt 2003, "Best practices for convolutional neural networks applied to visual document
     analysis").
 
@@ -131,8 +131,8 @@ def gaussian(size: int, sigma: float) -> Tensor:
 
 @spelled
 class Compose(Transform):
-    """`Compose(first, second, ...)`: one after another. Those that move pixels and stand side by
-    side read the images between their pixels once, not once each: nothing is blurred twice."""
+    """`Compose(first, second, ...)`: one after another. Adjacent transforms that move pixels read
+    the images between their pixels only once, so nothing is blurred twice."""
 
     def __init__(self, *transforms: Transform) -> None:
         for t in transforms:

@@ -1,11 +1,11 @@
-"""What is installed and in use on this machine, and one line to get what is missing.
+"""Reports what is installed and in use on this machine, and how to install what is missing.
 
-    python -m tutor doctor              # at once
-    python -m tutor doctor --measure    # and what the kernels reach here: about a second more
+    python -m tutor doctor              # immediate
+    python -m tutor doctor --measure    # also how fast the kernels are: about a second more
 
-Each room of it looks at one thing: `processor` (the CPU, its caches), `measure` (what the kernels
-reach), `others` (devices and ranks, asked in processes of their own, since a driver that is broken
-ends whoever asks it), `names` (another project of the same name in this environment).
+Each module covers one topic: `processor` (the CPU, its caches), `measure` (speed of the kernels),
+`others` (devices and ranks, probed in processes of their own, since a broken driver can crash the
+process that loads it), `names` (another project of the same name in this environment).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tutor.data import fetch, mnist
 from tutor.doctor import measure, names, others, processor
 from tutor.errors import TutorError
 
-OPTIONAL = {  # what a package is there for, and the extra of pyproject.toml that brings it
+OPTIONAL = {  # the purpose of a package, and the extra of pyproject.toml for it
     "numpy": ("t.numpy() and NumPy's functions", "train"),
     "safetensors": ("to read tutor's checkpoints in other programs", "train"),
     "tqdm": ("a bar while data is downloaded", "train"),
@@ -35,8 +35,8 @@ OPTIONAL = {  # what a package is there for, and the extra of pyproject.toml tha
 
 
 def report(version: str, place: str, measured: bool = False) -> str:
-    """All that there is to say, in groups of lines `what: how it is`."""
-    asked = others.Asked()  # they answer while the rest is looked at
+    """The whole report, in groups of lines `topic: state`."""
+    asked = others.Asked()  # these processes run during the other checks
     groups = [
         program(version, place),
         cpu(),
@@ -51,7 +51,7 @@ def report(version: str, place: str, measured: bool = False) -> str:
 
 
 def program(version: str, place: str) -> dict[str, str]:
-    """tutor and Python, and which backend computes."""
+    """tutor, Python, and the active backend."""
     lines = {
         "tutor": f"{version}, {place}",
         "python": f"{platform.python_version()}, {sys.executable}",
@@ -62,7 +62,7 @@ def program(version: str, place: str) -> dict[str, str]:
 
 
 def cpu() -> dict[str, str]:
-    """What it is, and what the SIMD backend makes of it."""
+    """The CPU, and how the SIMD backend uses it."""
     lines = {
         "machine": f"{platform.machine()}, {platform.system()}, {os.cpu_count()} CPUs",
         "processor": processor.name(),
@@ -80,7 +80,7 @@ def cpu() -> dict[str, str]:
 
 
 def chosen(ask: Callable[[], str], variable: str) -> str:
-    """What is in use, and the variable that may have chosen it; or why that choice cannot be."""
+    """The setting in use, and the variable that may have set it; or why it is impossible."""
     value = os.environ.get(variable, "")
     try:
         return f"{ask()} ({variable}={value})"
@@ -89,7 +89,7 @@ def chosen(ask: Callable[[], str], variable: str) -> str:
 
 
 def remedy() -> str:
-    """How to get the SIMD backend here."""
+    """How to get the SIMD backend on this machine."""
     if sys.platform == "win32":
         return "install in WSL, which is a Linux; it is not for Windows"
     return simd_cpp.REMEDY
@@ -104,7 +104,7 @@ def packages() -> dict[str, str]:
 
 
 def files() -> dict[str, fetch.File]:
-    """The four of MNIST."""
+    """The four files of MNIST."""
     return {
         f"{split} {what}": file
         for split, two in mnist.FILES.items()
@@ -113,7 +113,7 @@ def files() -> dict[str, fetch.File]:
 
 
 def where(file: fetch.File) -> str:
-    """Where data.load("mnist") would take this file from, or what to do where it cannot."""
+    """Where data.load("mnist") would find this file, or what to do if it cannot."""
     if root := os.environ.get("TUTOR_DATA"):
         own = fetch.own_copy(file, root)
         return str(own or f"not in TUTOR_DATA={root}; to do: put {file.name}.gz there, or unset it")

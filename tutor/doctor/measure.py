@@ -1,8 +1,8 @@
-"""What the kernels in use reach on this machine: operations and bytes per second.
+"""Measures the kernels in use on this machine: operations and bytes per second.
 
-No peak that a CPU could reach in a program of its own (`python -m tutor bench` has those, where a
-compiler is there), but what tutor's own products and sums do. Each figure is the best of what fits
-into a tenth of a second, since whatever else the machine does can only slow it down.
+These are not the CPU's peaks (`python -m tutor bench` measures those, if there is a compiler) but
+the rates of tutor's own products and sums. Each figure is the best of the runs that fit into a
+tenth of a second, since other load on the machine can only slow them down.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from tutor.core.buffer import Buffer
 from tutor.doctor import processor
 from tutor.dtype import float32
 
-SECONDS = 0.1  # for each figure
-LONG_ENOUGH = 0.002  # of a product: a larger one says no more
-LARGEST = 1024  # rows of a product
-MOST = 1 << 27  # bytes: beyond the caches of most, and had at once
+SECONDS = 0.1  # per figure
+LONG_ENOUGH = 0.002  # for a product: larger ones give the same rate
+LARGEST = 1024  # rows of a matrix
+MOST = 1 << 27  # bytes: larger than most caches, quick to allocate
 SIZE = float32.itemsize
 
 
 def lines() -> dict[str, str]:
-    """The measured rates, for people."""
+    """The measured rates as text."""
     backend = registry.current()
     name = registry.ALIASES.get(backend, backend)
     threads = simd_cpp.num_threads() if name == "simd_cpp" else 1
@@ -38,7 +38,7 @@ def lines() -> dict[str, str]:
             f"{words(rate)} float32 operations/s: {rows} x {rows} by {rows} x {rows}, {backend}"
         )
     if name != "simd_cpp":
-        return found  # kernels in Python are bound by Python, wherever the numbers are
+        return found  # kernels in Python are limited by Python, not by memory
     with threaded(1, name):
         for cache in processor.caches():
             if cache.kind != "Instruction" and cache.size // 2 <= MOST:
@@ -60,7 +60,7 @@ def of(threads: int) -> str:
 
 @contextmanager
 def threaded(count: int, backend: str) -> Iterator[None]:
-    """The SIMD backend on so many threads within the block."""
+    """The SIMD backend on that many threads within the block."""
     if backend != "simd_cpp":
         yield
         return
@@ -73,8 +73,8 @@ def threaded(count: int, backend: str) -> Iterator[None]:
 
 
 def product(backend: str) -> tuple[float, int]:
-    """Operations per second of a product of square matrices, and their rows: as many as take long
-    enough for the clock."""
+    """Operations per second of a product of square matrices, and their rows: enough to be measured
+    by the clock."""
     kernel, rows = registry.lookup("matmul", backend, float32), 8
     while True:
         x, y, z = (filled(backend, (rows, rows)) for _ in range(3))
@@ -85,17 +85,17 @@ def product(backend: str) -> tuple[float, int]:
 
 
 def reading(backend: str, nbytes: int) -> float:
-    """Bytes per second of sums over the same memory, again and again: it stays where it fits."""
+    """Bytes per second of repeated sums over the same memory, which stays in a cache if it fits."""
     kernel = registry.lookup("sum", backend, float32)
     count = nbytes // SIZE
-    times = max(1, MOST // 8 // nbytes)  # in one call, by a stride of 0, since a call costs, too
+    times = max(1, MOST // 8 // nbytes)  # in one call, by a stride of 0: calls cost time
     x, z = filled(backend, (count,)), filled(backend, (1,))
     many, out = Operand(x.buf, (times, count), (0, 1), 0), Operand(z.buf, (), (), 0)
     return times * count * SIZE / best(partial(kernel, out, many, axis=(0, 1)))
 
 
 def filled(backend: str, shape: tuple[int, ...]) -> Operand:
-    """Numbers in memory that has been touched."""
+    """Numbers in memory that has been written once."""
     count = shape[0] * (shape[1] if len(shape) > 1 else 1)
     strides = (shape[1], 1) if len(shape) > 1 else (1,)
     operand = Operand(Buffer.empty(count, float32), shape, strides, 0)

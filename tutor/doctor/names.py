@@ -1,9 +1,9 @@
 """Another project named `tutor` in this environment.
 
-The distribution is called tutorgrad, for `tutor` was taken in the package index; but the package
-that both install is called `tutor`. In one environment their files meet in one folder: the one that
-was installed later has written over what has the same name (`tutor/__init__.py`), and who removes
-one of them takes that away from the other.
+The distribution is called tutorgrad, because `tutor` was taken in the package index; but both
+install a package called `tutor`. In one environment their files end up in one folder: whichever was
+installed last overwrites files of the same name (`tutor/__init__.py`), and removing either project
+deletes them for both.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DO = (
 
 
 def strangers() -> list[str]:
-    """The distributions, not ours, that have installed a package `tutor` here, too."""
+    """Other distributions that have installed a package `tutor` here."""
     found = set()
     for distribution in metadata.distributions():
         name = str(distribution.metadata["Name"])
@@ -33,7 +33,7 @@ def strangers() -> list[str]:
 
 
 def lines() -> dict[str, str]:
-    """Nothing, where all is well."""
+    """The lines for the report; none if all is well."""
     if not (found := strangers()):
         return {}
     return {
@@ -43,7 +43,7 @@ def lines() -> dict[str, str]:
 
 
 def check(tutor: Any) -> None:
-    """TutorError if `import tutor` has found the other one, or what removing it has left."""
+    """TutorError if `import tutor` has found the other project, or the remains of a removal."""
     if hasattr(tutor, "Tensor"):
         return
     place = getattr(tutor, "__file__", None)

@@ -1,8 +1,8 @@
 """Other devices, and other processes to train with: what is there, and what is missing.
 
-Each is asked in a process of its own, which prints what it has found: a driver that is broken
-raises, hangs or takes down whoever loads it, and this must say so and go on. Nothing of tutor is
-imported for it, so that what it says is true of the machine.
+Each is probed in a process of its own, which prints its findings: a broken driver raises, hangs or
+crashes the process that loads it, and the report must survive that. A probe imports nothing of
+tutor, so its answer describes the machine.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Any
 
 from tutor.backends.opencl.faults import INSTALL, UNKNOWN
 
-PATIENCE = 20.0  # seconds: compilers of OpenCL take some when they are first loaded
-ANSWER = "tutor's doctor: "  # before what a probe has found, for libraries print, too
+PATIENCE = 20.0  # seconds: OpenCL compilers are slow to load the first time
+ANSWER = "tutor's doctor: "  # marks a probe's answer, because libraries print too
 
 OPENCL = """
 import pyopencl
@@ -33,7 +33,7 @@ for platform in pyopencl.get_platforms():
 found = [row[1:] for row in sorted(found, key=lambda row: row[0])]
 """
 
-# Its library says what it is before it has been started, which some launchers would not allow.
+# The library reports its version without being initialized: some launchers would not allow that.
 MPI = """
 import mpi4py
 mpi4py.rc.initialize = mpi4py.rc.finalize = False
@@ -54,7 +54,7 @@ DRIVERS = "install the device's driver, or use the CPU as one: pip install pocl_
 
 
 class Asked:
-    """The questions, asked when this is made; `lines` waits for the answers."""
+    """The probes, started on construction; `lines` waits for the answers."""
 
     def __init__(self) -> None:
         self.until = time.monotonic() + PATIENCE
@@ -81,7 +81,7 @@ def question(code: str) -> subprocess.Popen[str]:
 
 
 def answer(asked: subprocess.Popen[str], until: float) -> list[Any] | str:
-    """What it has found, or in words why that could not be found out."""
+    """A probe's findings, or the reason in words why there are none."""
     try:
         out, errors = asked.communicate(timeout=max(0.0, until - time.monotonic()))
     except subprocess.TimeoutExpired:
@@ -100,7 +100,7 @@ def answer(asked: subprocess.Popen[str], until: float) -> list[Any] | str:
 
 
 def opencl(found: list[Any] | str | None) -> dict[str, str]:
-    """A line for each device."""
+    """One line per device."""
     if found is None:
         return {"opencl": 'other devices than the CPU: pip install "tutorgrad[opencl]"'}
     if isinstance(found, str) and "PLATFORM_NOT_FOUND" not in found:
@@ -125,7 +125,7 @@ def device(
 
 
 def cuda(found: list[Any] | str) -> str:
-    """What can be done with an NVIDIA card: to compile for one, none is needed."""
+    """How an NVIDIA card can be used: compiling for one needs no card."""
     compiles = version("nvidia-cuda-nvrtc-cu12") or version("nvidia-cuda-nvrtc-cu13")
     if compiles:
         compiler = f"NVRTC {compiles} compiles what is generated for it"
@@ -144,7 +144,7 @@ def cuda(found: list[Any] | str) -> str:
 
 
 def brought() -> dict[str, str]:
-    """Kinds of devices that other packages bring."""
+    """Kinds of devices that other packages provide."""
     points = metadata.entry_points(group="tutor.devices")
     return {f"device {point.name}": f"by {point.value}" for point in points}
 
@@ -160,7 +160,7 @@ def mpi(found: list[Any] | str | None) -> str:
 
 
 def mpiexec() -> str:
-    """Where the launcher is: pip puts it beside Python."""
+    """The path of the launcher: pip installs it next to Python."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     return shutil.which("mpiexec", path=path) or "none; to do: pip install mpich"
 

@@ -1,4 +1,4 @@
-"""The CPU: what it is called, and its caches, as the system tells them."""
+"""The CPU: its name and its caches, as reported by the system."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
-SYSTEM = Path("/sys/devices/system/cpu/cpu0/cache")  # of Linux
+SYSTEM = Path("/sys/devices/system/cpu/cpu0/cache")  # on Linux
 CPUINFO = Path("/proc/cpuinfo")
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
@@ -17,11 +17,11 @@ class Cache(NamedTuple):
     level: int
     kind: str  # Data, Instruction or Unified
     size: int  # bytes
-    shared: int  # by how many CPUs; 0 where the system does not say
+    shared: int  # by how many CPUs; 0 if the system does not say
 
 
 def name() -> str:
-    """As the system gives it, else what Python knows."""
+    """The CPU's name from the system, otherwise from Python."""
     try:
         text = CPUINFO.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -32,7 +32,7 @@ def name() -> str:
 
 
 def caches() -> list[Cache]:
-    """Of the first CPU, the smallest level first; none where the system does not tell."""
+    """The caches of the first CPU, the smallest level first; empty if the system does not say."""
     return sorted(of_linux() or of_macos())
 
 
@@ -45,13 +45,13 @@ def of_linux() -> list[Cache]:
                 for file in ("level", "type", "size", "shared_cpu_list")
             ]
             found.append(Cache(int(level), kind, parsed(size), counted(cpus)))
-        except (OSError, ValueError):  # in some virtual machines there is only a part of it
+        except (OSError, ValueError):  # some virtual machines have only a part of it
             continue
     return found
 
 
 def parsed(text: str) -> int:
-    """48K, as a number of bytes."""
+    """A size such as 48K as a number of bytes."""
     found = re.fullmatch(r"(\d+)([KMG]?)", text)
     if found is None:
         raise ValueError(f"{text!r} is no size")
@@ -59,13 +59,13 @@ def parsed(text: str) -> int:
 
 
 def counted(cpus: str) -> int:
-    """How many a list as 0-3,8 names."""
+    """The number of CPUs in a list such as 0-3,8."""
     ends = [part.split("-") for part in cpus.split(",") if part]
     return sum(int(end[-1]) - int(end[0]) + 1 for end in ends)
 
 
 def of_macos() -> list[Cache]:
-    """Of its fast cores, where there are slower ones, too."""
+    """The caches of its fast cores, if it also has slower ones."""
     named = (
         (1, "Data", "l1dcachesize"), (1, "Instruction", "l1icachesize"),
         (2, "Unified", "l2cachesize"), (3, "Unified", "l3cachesize"),
@@ -79,7 +79,7 @@ def of_macos() -> list[Cache]:
 
 
 def sysctl(key: str) -> str:
-    """What macOS says of itself; "" on other systems."""
+    """A system value of macOS; "" on other systems."""
     if platform.system() != "Darwin":
         return ""
     command = ["/usr/sbin/sysctl", "-n", key]
@@ -91,7 +91,7 @@ def sysctl(key: str) -> str:
 
 
 def described(found: list[Cache]) -> str:
-    """In one line: L1 48 KiB (data) and 32 KiB (instructions), L2 ..."""
+    """The caches in one line: L1 48 KiB (data) and 32 KiB (instructions), L2 ..."""
     if not found:
         return "this system does not tell"
     words = []

@@ -1,5 +1,5 @@
-"""What other libraries call: NumPy's protocols, the inquiries of the array API; and what goes to
-and from PyTorch."""
+"""Interfaces to other libraries: NumPy's protocols, the inspection functions of the array API, and
+exchange of weights with PyTorch."""
 
 from tutor.interop.pytorch import from_torch, to_torch
 

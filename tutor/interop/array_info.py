@@ -1,4 +1,4 @@
-"""What the array API says of itself: its versions, its dtypes and their limits, its devices."""
+"""The array API's inspection functions: versions, dtypes and their limits, devices."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def iinfo(type: DType | Tensor, /) -> IInfo:
 
 
 def isdtype(dtype: DType, kind: Any) -> bool:
-    """Is `dtype` of that kind, or that dtype, or one of several?"""
+    """Whether `dtype` is of that kind, or that dtype, or any of several."""
     if isinstance(kind, tuple):
         return any(isdtype(dtype, k) for k in kind)
     if isinstance(kind, str) and kind in KINDS:
@@ -65,7 +65,7 @@ def isdtype(dtype: DType, kind: Any) -> bool:
 
 
 def result_type(*arrays_and_dtypes: Any) -> DType:
-    """The dtype that all of these are brought to: arrays and dtypes first, then numbers."""
+    """The dtype that all of these promote to: arrays and dtypes first, then numbers."""
     operands = (x.dtype if isinstance(x, Tensor) else x for x in arrays_and_dtypes)
     found = dtypes.common(x if is_number(x) else dtypes.of(x) for x in operands)
     if found is None or all(is_number(x) for x in arrays_and_dtypes):
@@ -74,18 +74,18 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
 
 
 def check_version(version: str | None) -> None:
-    """DomainError unless this is a version of the standard that the functions here follow."""
+    """DomainError unless the functions here follow this version of the standard."""
     if version not in (None, *VERSIONS):
         raise DomainError(f"array API {version!r}", f"here is {VERSIONS[-1]}", "leave it out")
 
 
 def can_cast(from_: DType | Tensor, to: DType, /) -> bool:
-    """Does `to` hold every number of `from_`?"""
+    """Whether `to` can represent every number of `from_`."""
     return result_type(from_, to) is to
 
 
 class __array_namespace_info__:  # noqa: N801 - a function in the standard: it is only called
-    """What this library has, for programs that ask."""
+    """The capabilities of this library, for programs that inspect them."""
 
     default_device = staticmethod(devices.default)
     devices = staticmethod(devices.names)
@@ -99,7 +99,7 @@ class __array_namespace_info__:  # noqa: N801 - a function in the standard: it i
         return {"real floating": float32, "integral": int64, "indexing": int64}
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, DType]:
-        """By name, the standard's dtypes of that kind, of one of several, or all."""
+        """The standard's dtypes by name: those of the given kind or kinds, or all."""
         devices.of(device)
         ours = [d for d in dtypes.TABLE if d not in (float16, bfloat16)]
         return {d.name: d for d in ours if kind is None or isdtype(d, kind)}

@@ -1,7 +1,7 @@
-"""NumPy's functions, as far as tutor has them: by NumPy's names, with NumPy's parameters.
+"""NumPy functions that tutor implements, under NumPy's names and with NumPy's parameters.
 
-A function that is not here, or that returns NotImplemented, is left to NumPy, and so is a call with
-other parameters (`where=`, `initial=`): see tutor/interop/numpy_protocol.py.
+NumPy handles any function that is missing here or returns NotImplemented, and any call with other
+parameters (`where=`, `initial=`): see tutor/interop/numpy_protocol.py.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tutor.methods.tensor import Tensor
 
 
 def operand(x: Any, like: Tensor | None = None) -> Any:
-    """x as an op takes it; an array where the Tensor `like` is."""
+    """x as an operand of an op; an array goes to the device of the Tensor `like`."""
     if isinstance(x, Tensor) or is_number(x):
         return x
     return Tensor(x, device=None if like is None else like.device)
@@ -31,7 +31,7 @@ def _several(arrays: Any) -> list[Tensor]:
 
 
 def _cut(a: Tensor, where: Any, axis: int = 0) -> Any:
-    """np.split: into `where` parts of one size, or before each of the positions in `where`."""
+    """np.split: into `where` equal parts, or before each of the positions in `where`."""
     at = layout.axis_of(axis, a.ndim)
     n = a.shape[at]
     if isinstance(where, int):
@@ -53,7 +53,7 @@ def _new_axes(a: Tensor, axis: Any) -> Tensor:
 
 
 def _along(method: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A method that runs along one axis; where None is named, along all numbers in a row."""
+    """A method along one axis; axis=None means all numbers, flattened."""
 
     def run(a: Tensor, axis: int | None, **options: Any) -> Tensor:
         return method(a.flatten(), 0, **options) if axis is None else method(a, axis, **options)
@@ -66,14 +66,14 @@ _cumsum, _cumprod = _along(Tensor.cumsum), _along(Tensor.cumprod)
 
 
 def _norm(x: Tensor, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """The length of vectors; of matrices all orders but None mean others: NumPy has them."""
+    """The length of vectors; orders other than None mean matrix norms, which are left to NumPy."""
     if ord is None or (is_number(ord) and (isinstance(axis, int) or x.ndim == 1)):
         return x.norm(2 if ord is None else ord, axis, keepdims)
     return NotImplemented
 
 
 def _dot(a: Any, b: Any) -> Tensor:
-    """Of more than two axes NumPy's `dot` sums over a's last and b's last but one."""
+    """Beyond two axes NumPy's `dot` sums over the last axis of a and the last but one of b."""
     x, y = xp.asarray(a), xp.asarray(b)
     if not x.ndim or not y.ndim:
         return x * y
@@ -82,7 +82,7 @@ def _dot(a: Any, b: Any) -> Tensor:
 
 def _clip(x: Any, /, a_min: Any = None, a_max: Any = None, *, min: Any = None,
           max: Any = None) -> Tensor:  # fmt: skip
-    """The bounds have two names each."""
+    """np.clip: each bound has two names."""
     low, high = a_min if min is None else min, a_max if max is None else max
     return xp.clip(xp.asarray(x), low, high)
 

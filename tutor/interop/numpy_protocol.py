@@ -4,14 +4,14 @@
     >>> np.sum(np.exp(Tensor([[0.0, 0.0]], requires_grad=True)), axis=1)
     Tensor([2.], op=Sum)
 
-NumPy hands a call on to the operands that are no arrays: that of an elementwise function (a
-"ufunc", and so is every operator between an array and a Tensor) to `__array_ufunc__` (NEP 13), that
-of most others to `__array_function__` (NEP 18). Both come here.
+NumPy passes a call on to operands that are not arrays: an elementwise function (a "ufunc", which
+includes every operator between an array and a Tensor) to `__array_ufunc__` (NEP 13), most other
+functions to `__array_function__` (NEP 18). Both end up here.
 
-What tutor has, it computes: the result is a Tensor, in the graph. What it has not, NumPy computes
-on the Tensors' memory, which it may read, but not write to; a ufunc's result becomes a Tensor all
-the same, and other functions give what NumPy gives. A gradient that would be lost on that way is an
-error, and so is `out=`: a Tensor is a new one, and cannot become part of an array.
+If tutor has the function, the result is a Tensor in the graph. Otherwise NumPy computes it on the
+Tensors' memory, which it may read but not write; a ufunc's result still becomes a Tensor, and other
+functions return what NumPy returns. It is an error if a gradient would be lost that way, and so is
+`out=`: a result is a new Tensor, and cannot become part of an array.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tutor.methods.tensor import Tensor
 
 # ---- ufuncs --------------------------------------------------------------------------------------
 
-# NumPy's names; behind "=" that of the array API, where it is another.
+# NumPy's names; after "=" the array API's name, if it differs.
 UFUNCS = """
     absolute=abs add arccos=acos arccosh=acosh arcsin=asin arcsinh=asinh arctan=atan arctan2=atan2
     arctanh=atanh bitwise_and bitwise_or bitwise_xor ceil conjugate=conj copysign cos cosh divide
@@ -41,7 +41,7 @@ UFUNCS = """
     right_shift=bitwise_right_shift rint=round sign signbit sin sinh sqrt square subtract tan tanh
     trunc vecdot
 """
-BEYOND: dict[str, Callable[..., Tensor]] = {  # what the array API has not, but tutor has
+BEYOND: dict[str, Callable[..., Tensor]] = {  # not in the array API, but in tutor
     "exp2": Tensor.exp2,
     "fmod": lambda x, y: apply("fmod", x, y),
 }
@@ -58,10 +58,10 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[s
     """`ufunc(*inputs)`, or its `method`: "reduce", "accumulate", "outer", "at"."""
     numpy = sys.modules["numpy"]
     if not all(_is_known(type(x), "__array_ufunc__") for x in inputs):
-        return NotImplemented  # another library's array: it may know what to do
+        return NotImplemented  # another library's array, which may know what to do
     name = asked = ufunc.__name__
     ours = None
-    if getattr(numpy, name, None) is ufunc:  # SciPy and others have ufuncs, too
+    if getattr(numpy, name, None) is ufunc:  # SciPy and others also have ufuncs
         ours, asked = ELEMENTWISE.get(name), f"np.{name}"
     _refuse_out(asked, options)
     if method == "at":
@@ -86,7 +86,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[s
 
 
 def call_function(function: Any, types: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """`function(*args, **options)`, a function of NumPy's that was given a Tensor."""
+    """`function(*args, **options)`, for a NumPy function that was called with a Tensor."""
     if not all(_is_known(t, "__array_function__") for t in types):
         return NotImplemented
     name = f"{function.__module__}.{function.__name__}".removeprefix("numpy.")
@@ -109,7 +109,7 @@ def call_function(function: Any, types: Any, args: tuple[Any, ...], options: dic
 
 
 def by_numpy(asked: str, function: Any, args: Any, options: dict[str, Any]) -> Any:
-    """What NumPy makes of it, where no gradient is lost."""
+    """NumPy's result, provided that no gradient is lost."""
     try:
         found = function(*_arrays(args), **_arrays(options))
     except ValueError as error:
@@ -127,19 +127,19 @@ def by_numpy(asked: str, function: Any, args: Any, options: dict[str, Any]) -> A
 
 
 def as_tensors(found: Any) -> Any:
-    """Of an array, one number of it, or a tuple of them; what tutor has no dtype for (complex)
-    stays what it is."""
+    """An array, a number of one, or a tuple of these, as Tensors; anything without a tutor dtype
+    (complex) is unchanged."""
     if isinstance(found, tuple):
         parts = map(as_tensors, found)
         return type(found)(*parts) if hasattr(found, "_fields") else tuple(parts)
-    try:  # one number of an array is no array, but has its dtype
+    try:  # a NumPy scalar is not an array, but has a dtype
         return Tensor(sys.modules["numpy"].asarray(found))
     except DTypeError:
         return found
 
 
 def _arrays(x: Any) -> Any:
-    """x with arrays in place of Tensors, over the same memory, which they cannot change."""
+    """x with Tensors replaced by read-only arrays over the same memory."""
     if isinstance(x, Tensor):
         array = x.numpy()
         array.flags.writeable = False
@@ -158,18 +158,18 @@ def _tensors(x: Any) -> Iterator[Tensor]:
 
 
 def _has_floats(x: Any) -> bool:
-    """Are there numbers that could have a derivative? Bools, positions and texts have none."""
+    """Whether any numbers could have a derivative; bools, positions and texts have none."""
     if isinstance(x, (tuple, list)):
         return any(map(_has_floats, x))
     return isinstance(x, float) or getattr(getattr(x, "dtype", None), "kind", "b") in "fcO"
 
 
 def _is_known(kind: type, protocol: str) -> bool:
-    """Is it a Tensor, an array of NumPy's, or of a type that knows nothing of this protocol?"""
+    """Whether it is a Tensor, a NumPy array, or a type that does not define this protocol."""
     ndarray = sys.modules["numpy"].ndarray
     theirs = getattr(kind, protocol, None)
     known = theirs is None or issubclass(kind, Tensor) or theirs is getattr(ndarray, protocol)
-    return known and not hasattr(kind, "mask")  # np.ma: what it hides would come to light
+    return known and not hasattr(kind, "mask")  # np.ma: hidden values would become visible
 
 
 def _refuse_out(asked: str, options: dict[str, Any]) -> None:

@@ -1,10 +1,10 @@
-"""Weights to and from PyTorch, by their names in `state_dict()`.
+"""Exchange of weights with PyTorch, by their names in `state_dict()`.
 
     model.load_state_dict(torch_model.state_dict())
     torch_model.load_state_dict(tutor.interop.to_torch(model.state_dict()))
 
-Layers of one name have parameters of one name and shape, here and there. Memory is shared, by
-DLPack: nothing is copied but by load_state_dict, which writes the numbers where the weights stand.
+Layers of the same name have parameters of the same names and shapes in both libraries. Memory is
+shared by DLPack; the only copy is load_state_dict's, into the memory of the existing weights.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from tutor.methods.tensor import Tensor
 
 
 def is_foreign(value: object) -> bool:
-    """Is it an array of another library: something that is no Tensor, but has DLPack?"""
+    """Whether it is another library's array: not a Tensor, but with DLPack."""
     return not isinstance(value, Tensor) and hasattr(value, "__dlpack__")
 
 
 def shared(value: Any) -> Tensor:
-    """A Tensor over the memory of another library's array; out of its graph, and on the CPU."""
+    """A Tensor over the memory of another library's array, detached and on the CPU."""
     for way in ("detach", "cpu", "resolve_conj"):
         value = getattr(value, way, lambda value=value: value)()
     found: Tensor = Tensor.from_dlpack(value)
@@ -34,10 +34,10 @@ def shared(value: Any) -> Tensor:
 
 @spelled
 def from_torch(state: Any) -> Any:
-    """Tensors over the memory of PyTorch's: of one, or of a dict of them, as `state_dict()` gives
+    """Tensors over the memory of PyTorch's: for one tensor, or a dict as `state_dict()` gives
 
-    A change on either side is seen on the other. Any array with DLPack will do. DTypeError for what
-    is none; BufferError for dtypes that are not here.
+    A change on either side is seen on the other. Any array with DLPack will do. DTypeError for
+    anything else; BufferError for dtypes that tutor does not have.
     """
     if isinstance(state, Mapping):
         return {name: from_torch(value) for name, value in state.items()}
@@ -52,8 +52,8 @@ def from_torch(state: Any) -> Any:
 
 @spelled
 def to_torch(state: Any) -> Any:
-    """PyTorch's tensors over the memory of ours: of one, or of a dict of them. MissingPackageError
-    where PyTorch is not installed; DTypeError for what is no Tensor."""
+    """PyTorch tensors over the memory of ours: for one, or a dict of them. MissingPackageError if
+    PyTorch is not installed; DTypeError for anything but Tensors."""
     if isinstance(state, Mapping):
         return {name: to_torch(value) for name, value in state.items()}
     t = checks.tensor("to_torch", state)

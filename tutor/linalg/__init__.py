@@ -1,16 +1,16 @@
-"""Linear algebra: the array API's extension `linalg`, and what PyTorch and NumPy have beside it.
+"""Linear algebra: the array API's extension `linalg`, and what PyTorch and NumPy add to it.
 
     >>> from tutor import Tensor, linalg
     >>> linalg.solve(Tensor([[2.0, 0.0], [0.0, 4.0]]), Tensor([2.0, 4.0]))
     Tensor([1., 1.])
 
-Matrices are the last two axes, and all functions take several at once. float32 and float64 are
-computed in their own width, integers become float32. Gradients flow through everything that has one
-(tutor/linalg/ops.py has the formulas). The numbers come from LAPACK, by way of NumPy, or, on the
-backend python_ref, from the textbook's algorithms (tutor/backends/matrices).
+Matrices are the last two axes, and all functions take stacks of them. float32 and float64 are
+computed in their own precision, integers become float32. Every differentiable function has
+gradients (tutor/linalg/ops.py has the formulas). The numbers come from LAPACK, through NumPy, or,
+on the backend python_ref, from textbook algorithms (tutor/backends/matrices).
 """
 
-from tutor.array_api import matmul, matrix_transpose, tensordot, vecdot  # in both places there
+from tutor.array_api import matmul, matrix_transpose, tensordot, vecdot  # in both namespaces
 from tutor.backends import matrices  # noqa: F401 - which gives the backends their rows
 from tutor.linalg.equations import LstsqResult, inv, lstsq, pinv, solve
 from tutor.linalg.factors import (

@@ -1,4 +1,4 @@
-"""A X = B: solved, or as nearly as can be."""
+"""A X = B: solved exactly, or by least squares."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LstsqResult(NamedTuple):
 def solve(x1: Tensor, x2: TensorLike) -> Tensor:
     """X of A X = B, for A = x1 (..., n, n) and B = x2 (..., n, k), or one vector (n).
 
-    DomainError where a matrix is singular, ShapeError where they do not fit.
+    DomainError if a matrix is singular, ShapeError if the shapes do not fit.
     """
     a = matrix("solve", x1)
     b = x2 if isinstance(x2, Tensor) else a.wrap(x2)
@@ -36,20 +36,19 @@ def solve(x1: Tensor, x2: TensorLike) -> Tensor:
 
 @spelled
 def inv(x: Tensor) -> Tensor:
-    """A⁻¹, with A A⁻¹ = I. Where it is to be multiplied by B, `solve` is quicker and more exact.
-    DomainError where a matrix is singular."""
+    """A⁻¹, with A A⁻¹ = I. To compute A⁻¹ B, `solve` is faster and more accurate. DomainError if a
+    matrix is singular."""
     z: Tensor = ops.inverse(square("inv", x))
     return z
 
 
 @spelled
 def pinv(x: Tensor, rtol: float | TensorLike | None = None) -> Tensor:
-    """A⁺, the pseudo-inverse (Moore and Penrose): of all X with the smallest
-    |A X - I| the smallest.
+    """A⁺, the pseudo-inverse (Moore and Penrose): the smallest X among those with the smallest
+    |A X - I|.
 
-    Singular values that are not above `rtol` times the largest count as 0: one number, or a Tensor
-    of one for each matrix. By default it is the larger of the sizes times eps of the dtype, as in
-    NumPy.
+    Singular values up to `rtol` times the largest count as 0; `rtol` is one number, or a Tensor
+    with one per matrix. The default is the larger of the sizes times the dtype's eps, as in NumPy.
     """
     a = matrix("pinv", x)
     z: Tensor = apply("pinv", a, rtol=cutoff("pinv", a, rtol))
@@ -58,11 +57,11 @@ def pinv(x: Tensor, rtol: float | TensorLike | None = None) -> Tensor:
 
 @spelled
 def lstsq(a: Tensor, b: TensorLike, rtol: float | None = None) -> LstsqResult:
-    """The X with the smallest |A X - B|, of several the smallest: A⁺ B, for A (..., m, n) and B
+    """The X with the smallest |A X - B|, the smallest one for ties: A⁺ B, for A (..., m, n) and B
     (..., m, k), or one vector (m).
 
-    With it come the squared lengths of the columns of A X - B, the rank of A, and its singular
-    values; `rtol` as in `pinv`. Gradients flow to A and B.
+    Also returns the squared lengths of the columns of A X - B, the rank of A, and its singular
+    values; `rtol` is as in `pinv`. Gradients flow to A and B.
     """
     x = matrix("lstsq", a)
     y = b if isinstance(b, Tensor) else x.wrap(b)

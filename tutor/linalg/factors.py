@@ -1,4 +1,4 @@
-"""A matrix as a product of others that are easier to work with."""
+"""Factorizations: a matrix as a product of matrices that are easier to work with."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class SVDResult(NamedTuple):
 
 @spelled
 def cholesky(x: Tensor, *, upper: bool = False) -> Tensor:
-    """L, lower triangular, with L Lᵀ = A (upper: Lᵀ). Of a symmetric A the lower triangle is read.
-    DomainError where not all eigenvalues are above 0."""
+    """L, lower triangular, with L Lᵀ = A (upper: Lᵀ). Reads only the lower triangle of symmetric A.
+    DomainError unless all eigenvalues are above 0."""
     z: Tensor = apply("cholesky", square("cholesky", x))
     return z.mT if upper else z
 
 
 @spelled
 def qr(x: Tensor, mode: str = "reduced") -> QRResult:
-    """Q R = A: the columns of Q are orthonormal, R is upper triangular, its diagonal not negative.
+    """Q R = A: Q has orthonormal columns, R is upper triangular with a non-negative diagonal.
 
     "reduced": Q (..., m, k), R (..., k, n) with k = min(m, n); "complete": Q (..., m, m), R
     (..., m, n). (NumPy and PyTorch leave the signs to LAPACK.)
@@ -54,25 +54,25 @@ def qr(x: Tensor, mode: str = "reduced") -> QRResult:
 
 @spelled
 def eigh(x: Tensor) -> EighResult:
-    """w and V with A V = V diag(w), for symmetric A, of which the lower triangle is read: w rises,
-    the columns of V are orthonormal, the largest number of each is positive."""
+    """w and V with A V = V diag(w), for symmetric A, reading only its lower triangle: w ascends,
+    the columns of V are orthonormal, the largest number of each column is positive."""
     z: Tensor = apply("eigh", square("eigh", x))
     return EighResult(z[..., 0, :], z[..., 1:, :])
 
 
 @spelled
 def eigvalsh(x: Tensor) -> Tensor:
-    """The eigenvalues of symmetric matrices, rising."""
+    """The eigenvalues of symmetric matrices, in ascending order."""
     return eigh(x).eigenvalues
 
 
 @spelled
 def svd(x: Tensor, full_matrices: bool = True) -> SVDResult:
-    """U diag(S) Vh = A: columns of U and rows of Vh are orthonormal, S falls and is not negative,
-    the largest number of each column of U is positive.
+    """U diag(S) Vh = A: columns of U and rows of Vh are orthonormal, S descends and is not
+    negative, the largest number of each column of U is positive.
 
-    U (..., m, k), S (..., k), Vh (..., k, n) with k = min(m, n); with `full_matrices` U (..., m, m)
-    and Vh (..., n, n): completed by vectors at right angles, through which no gradient flows.
+    U (..., m, k), S (..., k), Vh (..., k, n) with k = min(m, n). `full_matrices` completes U to
+    (..., m, m) and Vh to (..., n, n) with orthogonal vectors, through which no gradient flows.
     """
     a = matrix("svd", x)
     m = a.shape[-2]
@@ -84,7 +84,7 @@ def svd(x: Tensor, full_matrices: bool = True) -> SVDResult:
 
 
 def _full(u: Tensor) -> Tensor:
-    """As many more columns as make orthonormal ones a square: those of a complete QR."""
+    """Completes orthonormal columns to a square orthogonal matrix, by a complete QR."""
     m, k = u.shape[-2:]
     if k == m:
         return u
@@ -93,14 +93,14 @@ def _full(u: Tensor) -> Tensor:
 
 @spelled
 def svdvals(x: Tensor) -> Tensor:
-    """The singular values, falling."""
+    """The singular values, in descending order."""
     z: Tensor = apply("svdvals", matrix("svdvals", x))
     return z[..., 0, :]
 
 
 @spelled
 def matrix_rank(x: Tensor, rtol: float | TensorLike | None = None) -> Tensor:
-    """How many singular values are above `rtol` times the largest, by default as in `pinv`."""
+    """The number of singular values above `rtol` times the largest; default as in `pinv`."""
     a = matrix("matrix_rank", x).detach()
     s, tolerance = svdvals(a), cutoff("matrix_rank", a, rtol)
     if not s.shape[-1]:

@@ -1,4 +1,4 @@
-"""What the functions of this room are given: matrices, and how small is 0."""
+"""Checks of the arguments of tutor.linalg: matrices, and the tolerance for singular values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tutor.methods.tensor import Tensor
 
 
 def matrix(name: str, x: Tensor) -> Tensor:
-    """x, a Tensor of matrices, as floats."""
+    """x, a Tensor of matrices, converted to floats."""
     t: Tensor = checks.at_least(f"linalg.{name}", x, 2)
     return t if t.dtype.is_float else t.cast("float32")
 
@@ -24,8 +24,8 @@ def square(name: str, x: Tensor) -> Tensor:
 
 
 def cutoff(name: str, a: Tensor, rtol: float | TensorLike | None) -> float | Tensor:
-    """How large, beside a matrix's largest singular value, one must be to count: one number, or
-    one for each matrix, with an axis more."""
+    """The smallest singular value that counts, relative to the matrix's largest: one number, or
+    one per matrix, with one more axis."""
     if rtol is None:
         return max(a.shape[-2:]) * a.dtype.eps
     if not is_number(rtol):

@@ -1,13 +1,13 @@
 """Ops on matrices, the last two axes of a Tensor, and their derivatives.
 
-What one kernel finds of a matrix stands in one result, of which tutor/linalg takes the parts: [Q R]
-side by side, [w; V] and [U; s; V] one above the other. Sources of the derivatives: Giles 2008,
+A kernel returns all its results for a matrix in one array, which tutor/linalg splits: [Q R] side by
+side, [w; V] and [U; s; V] on top of each other. Sources of the derivatives: Giles 2008,
 "Collected matrix derivative results for forward and reverse mode algorithmic differentiation";
 Seeger, Hetzel, Dai, Meissner and Lawrence 2017, "Auto-differentiating linear algebra"; Townsend
 2016, "Differentiating the singular value decomposition". They are written with Tensor operators, so
-they have derivatives themselves. Where eigenvalues (or singular values) are equal, their vectors
-are any of a plane, and have none: a gradient that asks for it is infinite or nan, never wrong; one
-that does not, since it comes from the values alone, is right there, too.
+they are differentiable themselves. For equal eigenvalues (or singular values) the vectors are not
+unique and have no derivative: a gradient that needs it is infinite or nan, never wrong; a gradient
+of the values alone is still right.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class OfMatrices(Op, abstract=True):
 
 
 def filled(kernel: str, shape: tuple[int, ...], *ins: Any, **params: Any) -> Any:
-    """What the kernel makes of the operands, in a Tensor of that shape."""
+    """The kernel's result for these operands, in a Tensor of that shape."""
     dtype = ins[0].dtype
     if dtype.itemsize < 4:
         raise DTypeError(
@@ -59,12 +59,12 @@ def filled(kernel: str, shape: tuple[int, ...], *ins: Any, **params: Any) -> Any
 
 
 def over(a: Any, b: Any) -> Any:
-    """a / b, and 0 where both are 0: what nobody asks for has no derivative that matters."""
+    """a / b, and 0 where both are 0: a derivative that no gradient uses does not matter."""
     return a / apply("where", (a == 0) * (b == 0), 1.0, b)
 
 
 def between(values: Any) -> Any:
-    """v_j - v_i for each i and j, and infinity where i = j, so that a quotient by it is 0 there."""
+    """v_j - v_i for each i and j, and infinity for i = j, so that dividing by it gives 0 there."""
     n = values.shape[-1]
     apart = values.unsqueeze(-2) - values.unsqueeze(-1)
     return apart + type(values).full((n,), math.inf, dtype=values.dtype).diag_embed()
@@ -95,7 +95,7 @@ class Solve(Op):
 
 
 def summed(g: Any, x: Any) -> Any:
-    """g summed over the leading axes that x was stretched over."""
+    """g summed over the leading axes that x was broadcast over."""
     extra = tuple(range(len(g.shape) - len(x.shape)))
     g = g.sum(extra) if extra else g
     stretched = tuple(i for i, n in enumerate(x.shape) if n == 1 and g.shape[i] != 1)
@@ -103,7 +103,7 @@ def summed(g: Any, x: Any) -> Any:
 
 
 class Det(OfMatrices):
-    """det A; gA = g det(A) A⁻ᵀ (Giles 2.2.4), for which A must not be singular"""
+    """det A; gA = g det(A) A⁻ᵀ (Giles 2.2.4), which requires a non-singular A"""
 
     name, saves = "det", ("x", "out")
 
@@ -115,7 +115,7 @@ class Det(OfMatrices):
 
 
 class SlogDet(OfMatrices):
-    """[sign, ln |det A|]; gA = g A⁻ᵀ for the logarithm, and the sign has none (Giles 2.2.4)"""
+    """[sign, ln |det A|]; gA = g A⁻ᵀ for the logarithm, none for the sign (Giles 2.2.4)"""
 
     name, saves = "slogdet", ("x",)
 
@@ -132,8 +132,8 @@ def inverse(a: Any) -> Any:
 
 
 class Cholesky(OfMatrices):
-    """L of L Lᵀ = A; gA = L⁻ᵀ P L⁻¹, made symmetric, with P = the lower triangle of Lᵀ gL, its
-    diagonal halved (Giles 2.2.6 ends in the same)"""
+    """L of L Lᵀ = A; gA = L⁻ᵀ P L⁻¹, symmetrized, with P = the lower triangle of Lᵀ gL, its
+    diagonal halved (equivalent to Giles 2.2.6)"""
 
     name, saves = "cholesky", ("out",)
 
@@ -147,8 +147,8 @@ class Cholesky(OfMatrices):
 
 class QR(OfMatrices):
     """[Q R] of A = Q R. With M = R gRᵀ - gQᵀ Q, S the symmetric matrix of M's lower triangle:
-    gA = (gQ + Q S) R⁻ᵀ where A has at least as many rows as columns (Seeger et al., section 4.3).
-    Of a wide A = [X Y] the right part of R is Qᵀ Y, and X alone is decomposed."""
+    gA = (gQ + Q S) R⁻ᵀ if A has at least as many rows as columns (Seeger et al., section 4.3). For
+    a wide A = [X Y] only X is decomposed, and the right part of R is Qᵀ Y."""
 
     name, saves, square = "qr", ("x", "out"), False
 
@@ -220,7 +220,7 @@ class SVD(OfMatrices):
 
 
 class SVDVals(OfMatrices):
-    """[s] of A = U diag(s) Vᵀ: gA = U diag(g) Vᵀ. U and V are found where that is asked for."""
+    """[s] of A = U diag(s) Vᵀ: gA = U diag(g) Vᵀ. U and V are computed only for the gradient."""
 
     name, saves, square = "svdvals", ("x",), False
 
@@ -233,7 +233,7 @@ class SVDVals(OfMatrices):
 
 
 class PInv(Op):
-    """P = A⁺ = V diag(1/s) Uᵀ, where s is above `rtol` times the largest: of as many as count,
+    """P = A⁺ = V diag(1/s) Uᵀ, over the s above `rtol` times the largest; for a fixed rank
     gA = -Pᵀ g Pᵀ + (I - A P) gᵀ P Pᵀ + Pᵀ P gᵀ (I - P A) (Golub and Pereyra 1973)"""
 
     promotes: ClassVar[int | None] = 0

@@ -1,4 +1,4 @@
-"""Products of vectors, and of several matrices."""
+"""Products of vectors and of several matrices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tutor.methods.tensor import Tensor
 
 @spelled
 def matrix_power(x: Tensor, n: int) -> Tensor:
-    """A A ... A, n times, in about log2 n products; of a negative n the inverse's."""
+    """A A ... A, n times, in about log2 n products; a negative n takes powers of the inverse."""
     power = layout.whole_number(n, "n of matrix_power")
     a = checks.at_least("linalg.matrix_power", x, 2)
     if a.shape[-1] != a.shape[-2]:
@@ -31,8 +31,8 @@ def matrix_power(x: Tensor, n: int) -> Tensor:
 
 @spelled
 def multi_dot(arrays: list[Tensor]) -> Tensor:
-    """The product of several matrices, in the order that takes the fewest multiplications (the
-    first and the last may be vectors): Cormen et al. 2022, section 14.2."""
+    """The product of several matrices, in the order with the fewest multiplications (the first and
+    the last may be vectors): Cormen et al. 2022, section 14.2."""
     xs = list(checks.tensors("linalg.multi_dot", arrays))
     if len(xs) < 2 or any(t.ndim != 2 for t in xs[1:-1]) or not {xs[0].ndim, xs[-1].ndim} <= {1, 2}:
         raise ShapeError(
@@ -47,8 +47,8 @@ def multi_dot(arrays: list[Tensor]) -> Tensor:
 
 
 def splits(sizes: list[int]) -> dict[tuple[int, int], int]:
-    """Of matrices i to j, sizes[i] by sizes[i + 1] and so on: the last one of the left factor, of
-    the product that takes the fewest multiplications. Short rows first, as long ones need them."""
+    """Where to split the product of matrices i to j (sizes[i] by sizes[i + 1] and so on) for the
+    fewest multiplications: the last matrix of the left factor. Long ranges build on short ones."""
     count = len(sizes) - 1
     fewest = {(i, i): 0 for i in range(count)}
     found = {}
@@ -72,13 +72,13 @@ def product(xs: list[Tensor], last: dict[tuple[int, int], int], i: int, j: int) 
 
 @spelled
 def cross(x1: Tensor, x2: TensorLike, *, axis: int = -1) -> Tensor:
-    """The vectors at right angles to both, of three along axis: Tensor.cross."""
+    """The vectors orthogonal to both, for three numbers along axis: Tensor.cross."""
     found: Tensor = checks.tensor("linalg.cross", x1)
     return found.cross(x2, axis)
 
 
 @spelled
 def outer(x1: Tensor, x2: TensorLike) -> Tensor:
-    """z_ij = x_i y_j, of two vectors."""
+    """z_ij = x_i y_j, for two vectors."""
     found: Tensor = checks.tensor("linalg.outer", x1)
     return found.outer(x2)

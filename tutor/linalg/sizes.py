@@ -1,4 +1,4 @@
-"""One number of each matrix: determinants, traces, norms."""
+"""Functions with one number per matrix: determinants, traces, norms."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class SlogdetResult(NamedTuple):
 
 @spelled
 def det(x: Tensor) -> Tensor:
-    """The determinant. Its gradient needs A⁻¹: DomainError in backward() of a singular matrix."""
+    """The determinant. Its gradient needs A⁻¹: backward() raises DomainError for singular A."""
     z: Tensor = apply("det", square("det", x))
     return z.squeeze((-2, -1))
 
 
 @spelled
 def slogdet(x: Tensor) -> SlogdetResult:
-    """The determinant's sign, and the logarithm of its size, which never overflows: (0, -inf) of a
-    singular matrix."""
+    """The determinant's sign, and the logarithm of its absolute value, which never overflows:
+    (0, -inf) for a singular matrix."""
     z: Tensor = apply("slogdet", square("slogdet", x))
     return SlogdetResult(z[..., 0, 0].detach(), z[..., 0, 1])
 
@@ -62,7 +62,7 @@ def vector_norm(
 
 @spelled
 def matrix_norm(x: Tensor, keepdims: bool = False, ord: float | str | None = "fro") -> Tensor:
-    """The size of each matrix: "fro" the square root of all squares' sum, "nuc" the sum of the
+    """The norm of each matrix: "fro" the square root of the sum of squares, "nuc" the sum of the
     singular values, 2 (-2) the largest (smallest) of them, 1 (-1) the largest (smallest) sum of a
     column's absolute values, inf (-inf) that of a row's."""
     a = matrix("matrix_norm", x)
@@ -86,8 +86,8 @@ def matrix_norm(x: Tensor, keepdims: bool = False, ord: float | str | None = "fr
 def norm(
     x: Tensor, ord: float | str | None = None, axis: Axes | None = None, keepdims: bool = False
 ) -> Tensor:
-    """As in NumPy and PyTorch: of two axes, or of a matrix where `ord` is given, `matrix_norm`,
-    else `vector_norm`."""
+    """As in NumPy and PyTorch: `matrix_norm` for two axes, or for a matrix if `ord` is given;
+    otherwise `vector_norm`."""
     found: Tensor = checks.tensor("linalg.norm", x)
     two = () if axis is None or is_number(axis) else layout.whole_numbers(axis, "axes of norm")
     if len(two) == 2:
@@ -96,14 +96,14 @@ def norm(
         )
     if axis is None and ord is not None and found.ndim == 2:
         return matrix_norm(found, keepdims, ord)
-    length: Any = 2 if ord is None else ord  # a matrix alone has norms with a name
+    length: Any = 2 if ord is None else ord  # only a matrix has norms with a name
     return found.norm(length, axis, keepdims)
 
 
 @spelled
 def cond(x: Tensor, p: float | str | None = None) -> Tensor:
-    """How many times larger an error may become on the way through A⁻¹: the largest singular value
-    by the smallest (p = None or 2), else the norm p of A times that of A⁻¹."""
+    """The condition number, the factor by which A⁻¹ may amplify an error: the largest singular
+    value over the smallest (p = None or 2), else the norm p of A times that of A⁻¹."""
     a = matrix("cond", x)
     if p in (None, 2, -2):
         s = svdvals(a)

@@ -1,4 +1,4 @@
-"""What a node of an ONNX file gives, read for those who compute it."""
+"""Attributes and operands of an ONNX node, read for the function that computes it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tutor.methods.tensor import Tensor
 
 
 class Given:
-    """A node's attributes, the version of the standard that it speaks, how many results it has.
+    """A node's attributes, its version of the standard, and its number of results.
 
-    Each attribute is used or refused: `get` notes which ones a function has read, and `finish`
-    refuses a node with one that was not, unless it says no more than the standard's `defaults`.
+    Each attribute is used or refused: `get` records which ones a function has read, and `finish`
+    refuses a node with an unread one, unless its value is the standard's, in `defaults`.
     """
 
     def __init__(
@@ -23,17 +23,17 @@ class Given:
     ) -> None:  # fmt: skip
         self.kind, self.attributes, self.defaults = kind, attributes, defaults
         self.opset, self.results = opset, results
-        # Of old versions: a hint about memory, and leave to broadcast, which is as NumPy does it,
-        # unless `axis` says otherwise: that one is refused.
+        # From old versions: a hint about memory, and permission to broadcast, which is NumPy's
+        # broadcasting unless `axis` says otherwise: that attribute is refused.
         self.read = {"consumed_inputs", "broadcast"}
 
     def get(self, name: str, default: Any = None) -> Any:
-        """What the node says, or else the standard, or else `default`."""
+        """The node's value, else the standard's, else `default`."""
         self.read.add(name)
         return self.attributes.get(name, self.defaults.get(name, default))
 
     def flag(self, name: str) -> bool:
-        """A yes or no, which is no if nobody says a word; what other numbers mean nobody knows."""
+        """A boolean attribute, False by default; numbers other than 0 and 1 are refused."""
         if (found := self.get(name, 0)) not in (0, 1):
             raise cannot(self.kind, f"{name}={found!r}, neither 0 nor 1")
         return bool(found)
@@ -43,16 +43,16 @@ class Given:
         return axis_of(self.get(name), x.ndim)
 
     def idle(self, *names: str) -> None:
-        """These change no result that is given."""
+        """Mark attributes that do not affect the results here as read."""
         self.read.update(names)
 
     def only(self, name: str, wanted: Any, why: str) -> None:
-        """Refuse the node unless the attribute, if it is there, says just that."""
+        """Refuse the node unless the attribute is absent or has exactly this value."""
         if (found := self.get(name, wanted)) != wanted:
             raise cannot(self.kind, f"{name}={found!r}: {why}")
 
     def finish(self, results: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The results, of a node of which nothing was passed over."""
+        """The results, after a check that every attribute of the node was read."""
         for name, value in self.attributes.items():
             if name not in self.read and value != self.defaults.get(name):
                 raise cannot(self.kind, f"{name}={value!r}, which is not computed here")
@@ -65,15 +65,15 @@ Function = Callable[..., Any]
 
 
 def as_tensor(x: Any) -> Any:
-    """A small array as a Tensor, of numbers as if they were written here, so that a recorder of
-    tutor.jit takes them for constants; a Tensor, or None, as it is."""
+    """A small array as a Tensor built from Python numbers, so that tutor.jit records it as a
+    constant; a Tensor, or None, unchanged."""
     if isinstance(x, Tensor) or x is None:
         return x
-    return Tensor(x.tolist(), dtype=x.dtype.name).reshape(x.shape)  # lists of nothing have no shape
+    return Tensor(x.tolist(), dtype=x.dtype.name).reshape(x.shape)  # empty lists have no shape
 
 
 def ints(x: Any) -> list[int] | None:
-    """Sizes or positions, as Python has them."""
+    """Sizes or positions as Python integers."""
     if x is None or isinstance(x, (list, tuple)):
         return x if x is None else list(x)
     found = x.tolist()
@@ -81,7 +81,7 @@ def ints(x: Any) -> list[int] | None:
 
 
 def either(given: Given, name: str, operand: Any) -> list[int] | None:
-    """What older versions give as an attribute, newer ones as an operand."""
+    """A value that is an attribute in older versions, and an operand in newer ones."""
     return ints(given.get(name) if operand is None else operand)
 
 

@@ -1,4 +1,4 @@
-"""The graph of an ONNX file while it is written: names, constants, nodes, and sizes that depend on
+"""The graph of an ONNX file under construction: names, constants, nodes, and sizes that depend on
 the batch."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TYPES = {
 
 
 class Graph:
-    """`add("Mul", a, b)` writes a node and gives the name of its result."""
+    """`add("Mul", a, b)` adds a node and returns the name of its result."""
 
     def __init__(self, onnx: Any, batch_of: str, batch_axis: int) -> None:
         self.onnx, self.helper = onnx, onnx.helper
@@ -29,11 +29,11 @@ class Graph:
         self.initialisers: dict[str, Any] = {}
         self.constants: dict[tuple[Any, ...], str] = {}
         self.counts: dict[str, int] = {}
-        self.rows = ""  # the name of how many rows there are, once a node asks for it
+        self.rows = ""  # name of the number of rows, once a node needs it
         self.taken: set[str] = {batch_of}
 
     def name(self, kind: str) -> str:
-        """`linear_0`, `linear_1`, ...: a name that nothing has."""
+        """`linear_0`, `linear_1`, ...: an unused name."""
         while True:
             number = self.counts[kind] = self.counts.get(kind, -1) + 1
             if (found := f"{kind}_{number}") not in self.taken:
@@ -41,18 +41,18 @@ class Graph:
                 return found
 
     def add(self, kind: str, *inputs: str, outputs: int = 1, at: int = 0, **attributes: Any) -> str:
-        """A node; the name of its result, or, of several, of that `at` this place."""
+        """Add a node; returns the name of its result, or of number `at` if it has several."""
         names = [self.name(kind.lower()) for _ in range(outputs)]
         self.nodes.append(self.helper.make_node(kind, inputs, names, names[0], **attributes))
         return names[at]
 
     def proto(self, name: str, t: Tensor) -> Any:
-        """A Tensor as the file holds it."""
+        """A Tensor in the file's format (TensorProto)."""
         raw = bytes(t.detach().copy().cpu().buf.raw)
         return self.helper.make_tensor(name, TYPES[t.dtype.name], t.shape, raw, raw=True)
 
     def constant(self, t: Tensor) -> str:
-        """A Tensor as a constant: a node, so that nobody takes it for a weight."""
+        """A Tensor as a constant: a node, not an initialiser, so that it is not a weight."""
         key = t.dtype.name, t.shape, bytes(t.detach().copy().cpu().buf.raw)
         if key not in self.constants:
             name = self.name("constant")
@@ -62,17 +62,17 @@ class Graph:
         return self.constants[key]
 
     def number(self, value: float, dtype: str) -> str:
-        """A single number."""
+        """A single number as a constant."""
         return self.constant(Tensor(value, dtype=dtype))
 
     def ints(self, numbers: Sequence[int]) -> str:
-        """A row of int64: axes, sizes, positions."""
+        """A vector of int64: axes, sizes, positions."""
         return self.constant(Tensor(list(numbers), dtype="int64"))
 
     # ---- sizes -----------------------------------------------------------------------------------
 
     def shape(self, sizes: Sequence[int | Batch]) -> str:
-        """A shape, whose Batches are known only when the file is run."""
+        """A shape whose Batches are only known when the file runs."""
         if not any(isinstance(n, Batch) for n in sizes):
             return self.ints([n for n in sizes if not isinstance(n, Batch)])
         parts = [self.batch(n.times) if isinstance(n, Batch) else self.ints([n]) for n in sizes]
@@ -85,7 +85,7 @@ class Graph:
         return self.rows if times == 1 else self.add("Mul", self.rows, self.ints([times]))
 
     def reshaped(self, x: str, sizes: Sequence[int | Batch]) -> str:
-        """x in another shape. One Batch is what is left over: -1."""
+        """x in another shape. A single Batch is inferred as the rest: -1."""
         batches = [n for n in sizes if isinstance(n, Batch)]
         if len(batches) == 1 and 0 not in sizes:
             target = self.ints([-1 if isinstance(n, Batch) else n for n in sizes])

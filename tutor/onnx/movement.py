@@ -1,4 +1,4 @@
-"""ONNX operators that move numbers, choose them, or give them another shape."""
+"""ONNX operators that move, select or reshape numbers."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def squeeze(n: Given, x: Tensor, axes: Any = None) -> Tensor:
 def slice_(
     n: Given, x: Tensor, starts: Any = None, ends: Any = None, axes: Any = None, steps: Any = None
 ) -> Tensor:
-    """As Python slices, but that a start beyond an end of its axis is moved to that end: with a
-    step below 0 the first element is taken where Python takes none."""
+    """Slices as in Python, except that a start beyond an end of its axis moves to that end: with a
+    negative step the first element is taken where Python takes none."""
     first, last = either(n, "starts", starts) or [], either(n, "ends", ends) or []
     along = either(n, "axes", axes) or list(range(len(first)))
     step = ints(steps) or [1] * len(first)

@@ -1,8 +1,8 @@
-"""How each ONNX operator is computed with Tensors: one row for each.
+"""The computation of each ONNX operator with Tensors: one row per operator.
 
-A function gets what is Given by the node, and its operands: Tensors, NumPy arrays (sizes and
-positions, known without running the model), or None for one that is left out. onnx.ai/onnx has
-their definitions.
+A function gets the node's attributes (Given) and its operands: Tensors, NumPy arrays (sizes and
+positions, known without running the model), or None for an omitted one. The definitions are on
+onnx.ai/onnx.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ NAMES = {code: name for name, code in TYPES.items()}
 
 
 def of(f: Function) -> Function:
-    """A function of Tensors alone, without attributes."""
+    """Wrap a function of Tensors only, without attributes."""
     return lambda _, *xs: f(*map(as_tensor, xs))
 
 
 def folded(f: Function) -> Function:
-    """One of two, of any number of operands."""
+    """Extend a function of two operands to any number of them."""
     return lambda _, *xs: reduce(f, map(as_tensor, xs))
 
 
@@ -51,8 +51,8 @@ def gemm(n: Given, a: Tensor, b: Tensor, c: Any = None) -> Tensor:
 
 
 class Windows:
-    """Where the windows of a node lie: `own`, the padding that it asks for on each side of each
-    axis, and `more`, what windows at the end reach beyond that with ceil_mode."""
+    """The windows of a node: `own`, the padding it asks for on each side of each axis, and `more`,
+    how far the last windows reach beyond that with ceil_mode."""
 
     def __init__(self, n: Given, x: Tensor, size: tuple[int, ...], pools: bool = True) -> None:
         self.size, self.dims, self.pools = size, len(size), pools
@@ -77,7 +77,7 @@ class Windows:
                 after = total - before
             self.own.append((before, after))
             left = (length + before + after - span) % s
-            # The last window begins inside, or in the padding before: no other one is added.
+            # The last window must begin inside x or in the padding before it.
             begins = length + before + after - span - left + s < length + before
             self.more.append(s - left if ceil and left and begins else 0)
 
@@ -88,7 +88,7 @@ class Windows:
         return found
 
     def around(self, x: Any, value: float = 0.0, beyond: float = 0.0) -> Any:
-        """x with `value` in its padding, and `beyond` in what is behind that."""
+        """x with `value` in its padding, and `beyond` in the cells after the padding."""
         z = x.pad(((0, 0), (0, 0), *self.own), value) if any(map(any, self.own)) else x
         if any(self.more):
             z = z.pad(((0, 0), (0, 0), *[(0, m) for m in self.more]), beyond)
@@ -125,7 +125,7 @@ def conv_transpose(n: Given, x: Tensor, w: Any, b: Any = None) -> Any:
 
 
 def max_pool(n: Given, x: Tensor) -> Any:
-    n.idle("storage_order")  # it is about positions, a second result
+    n.idle("storage_order")  # it concerns positions, a second result
     at = Windows(n, x, tuple(n.get("kernel_shape")))
     least = -math.inf if x.dtype.is_float else x.dtype.min
     seen = at.around(x, least, least)
@@ -133,7 +133,7 @@ def max_pool(n: Given, x: Tensor) -> Any:
 
 
 def average_pool(n: Given, x: Tensor) -> Any:
-    """The mean of what a window sees: padding only where it is to be counted."""
+    """The mean of each window, counting padding only if requested."""
     at = Windows(n, x, tuple(n.get("kernel_shape")))
     counted = at.around(x.like(1, (1, 1, *x.shape[2:])), float(n.flag("count_include_pad")))
     return at.mean(at.around(x)) / at.mean(counted)
@@ -145,7 +145,7 @@ def average_pool(n: Given, x: Tensor) -> Any:
 def batch_norm(n: Given, x: Tensor, w: Any, b: Any, mean: Any, var: Any) -> Tensor:
     n.only("training_mode", 0, "it would change its running mean")
     n.only("is_test", 1, "it would change its running mean")
-    n.idle("momentum")  # of training
+    n.idle("momentum")  # only for training
     w, b, mean, var = (as_tensor(t) for t in (w, b, mean, var))
     return F.batch_norm(x, mean, var, w, b, False, 0.1, n.get("epsilon"))
 
@@ -161,17 +161,17 @@ def layer_norm(n: Given, x: Tensor, w: Any, b: Any = None) -> tuple[Tensor, ...]
 
 
 def dropout(n: Given, x: Tensor, ratio: Any = None, training: Any = None) -> tuple[Tensor, Tensor]:
-    """x, and where it was kept: everywhere, unless somebody trains."""
+    """x, and the mask of kept elements: all True, because this is inference."""
     n.only("is_test", 1, "it would draw random numbers")
     if training is not None and as_tensor(training).item():
         raise cannot("Dropout", "training_mode: it would draw random numbers")
-    n.idle("ratio", "seed")  # of training
+    n.idle("ratio", "seed")  # only for training
     kept = x.like(1)
     return x, kept if n.opset < 10 else kept.cast("bool")
 
 
 def softmax(f: Function) -> Function:
-    """Before version 13 all axes from `axis` on are one."""
+    """Before version 13 all axes from `axis` on are flattened into one."""
 
     def run(n: Given, x: Tensor) -> Any:
         at = n.axis(x)
@@ -221,8 +221,8 @@ def top_k(n: Given, x: Tensor, k: Any) -> tuple[Tensor, Tensor]:
 
 
 def one_hot(n: Given, x: Any, depth: Any, values: Any) -> Tensor:
-    """values[1] where x is the position along the new axis, perhaps counted from its end; else
-    values[0]."""
+    """values[1] where x equals the position along the new axis (a negative x counts from its end),
+    else values[0]."""
     count, (off, on) = ints(depth)[0], as_tensor(values)  # type: ignore[index]
     x = as_tensor(x)
     axis, ndim = axis_of(n.get("axis"), x.ndim + 1), x.ndim + 1
@@ -245,12 +245,12 @@ def cast(n: Given, x: Tensor) -> Tensor:
     if n.get("to") not in NAMES:
         raise cannot("Cast", f"to={n.get('to')}, a dtype that is not here")
     n.flag("saturate")
-    n.idle("round_mode")  # both are about floats of 8 bits and fewer, which are not here
+    n.idle("round_mode")  # both concern floats of 8 bits and fewer, which tutor lacks
     return x.cast(NAMES[n.get("to")])
 
 
 def prelu(n: Given, x: Tensor, slope: Any) -> Tensor:
-    """Before version 7 the slopes are the channels'."""
+    """Before version 7 the slopes belong to channels."""
     slope = as_tensor(slope)
     if n.opset < 7 and slope.ndim == 1 < x.ndim:
         slope = slope.reshape((-1, *[1] * (x.ndim - 2)))
@@ -258,7 +258,7 @@ def prelu(n: Given, x: Tensor, slope: Any) -> Tensor:
 
 
 def div(n: Given, x: Any, y: Any) -> Any:
-    """Integers are divided towards 0."""
+    """Division; integers are divided towards 0."""
     x, y = as_tensor(x), as_tensor(y)
     if x.dtype.is_float:
         return x / y
@@ -268,7 +268,7 @@ def div(n: Given, x: Any, y: Any) -> Any:
 PLAIN = """
     Abs Neg Sign Sqrt Exp Log Sin Cos Tan Asin Acos Atan Sinh Cosh Tanh Asinh Acosh Atanh Erf Floor
     Ceil Round Sigmoid Relu Softplus Softsign Mish MatMul Where IsNaN HardSwish
-"""  # of the same name here, in lower case
+"""  # these have the same names here, in lower case
 FUNCTIONS: dict[str, Function] = {
     **{name: of(getattr(T, name.lower())) for name in PLAIN.split()},
     **{kind: recurrent(kind) for kind in GATES},

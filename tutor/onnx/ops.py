@@ -1,7 +1,7 @@
-"""How each op is written in ONNX: one row, or one function, for each.
+"""The ONNX form of each op: one row, or one function, per op.
 
 A function gets the Graph and the Call: names of the operands, parameters, shapes and dtype. The
-names on the right are those of the standard: onnx.ai/onnx/operators.
+names on the right are the standard's: onnx.ai/onnx/operators.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from tutor.methods.tensor import Tensor
 from tutor.onnx.graph import TYPES, Graph, cannot
 from tutor.onnx.sizes import Batch, Value
 
-FIRST, LAST = -(2**63), 2**63 - 1  # as far as a slice can go
-SAME = {  # the same function of the same operands
+FIRST, LAST = -(2**63), 2**63 - 1  # the limits of a slice
+SAME = {  # the same function with the same operands
     "add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "pow": "Pow", "neg": "Neg",
     "abs": "Abs", "sign": "Sign", "where": "Where", "eq": "Equal", "lt": "Less",
     "le": "LessOrEqual", "gt": "Greater", "ge": "GreaterOrEqual", "maximum": "Max",
@@ -37,24 +37,24 @@ REDUCTIONS = {
 
 
 class Call(NamedTuple):
-    """One op of a trace, to be written."""
+    """One op of a trace, as input to the functions below."""
 
     op: str
     ins: tuple[str, ...]
     params: Mapping[str, Any]
-    given: tuple[Value, ...]  # what the operands are
+    given: tuple[Value, ...]  # the operands themselves
     out: Value
     where: tuple[str, int]
 
     @property
     def dtype(self) -> str:
-        """Of the operand whose dtype the kernel is chosen by."""
+        """The dtype of the operand that selects the kernel."""
         return str(self.given[-1].tensor.dtype.name)
 
 
 def written(g: Graph, call: Call) -> str:
-    """The name of the op's result, behind the nodes that compute it. ExportError for one that is
-    not in the tables."""
+    """The name of the op's result, after adding the nodes that compute it. ExportError for an op
+    that is not in the tables."""
     if call.dtype == "bool" and call.op in OF_BOOLS:
         return g.add(OF_BOOLS[call.op], *call.ins)
     if call.op in OF_INTS and call.dtype != "bool":
@@ -80,7 +80,7 @@ def reduction(g: Graph, c: Call) -> str:
 
 
 def position(g: Graph, c: Call) -> str:
-    """argmax, argmin: of one axis, or of all numbers in a row."""
+    """argmax, argmin: along one axis, or over all numbers, flattened."""
     (x,), axes, kind = c.ins, c.params["axis"], {"argmax": "ArgMax", "argmin": "ArgMin"}[c.op]
     if len(axes) == 1:
         return g.add(kind, x, axis=axes[0], keepdims=int(c.params["keepdims"]))
@@ -181,7 +181,7 @@ def gelu(g: Graph, c: Call) -> str:
 
 
 def rms_norm(g: Graph, c: Call) -> str:
-    """x / sqrt(mean of x**2 + eps) * w: opset 18 has no word for it"""
+    """x / sqrt(mean of x**2 + eps) * w: opset 18 has no operator for it"""
     x, w = c.ins
     mean = g.add("ReduceMean", g.add("Mul", x, x), g.ints([-1]), keepdims=1)
     root = g.add("Sqrt", g.add("Add", mean, one(g, c, c.params["eps"])))
@@ -223,7 +223,7 @@ def reshape(g: Graph, c: Call) -> str:
 
 
 def permute(g: Graph, c: Call) -> str:
-    """permute, and transpose: which axis comes where is read from an example."""
+    """permute, and transpose: the order of axes is read off an example."""
     given = Tensor.zeros([1] * len(c.given[0].shape))
     order = list(range(given.ndim))
     if c.op == "permute":
@@ -276,7 +276,7 @@ def index(g: Graph, c: Call) -> str:
 
 
 def sliced(part: slice, size: Any, c: Call) -> tuple[int, int, int] | None:
-    """Start, end and step; None for all there is."""
+    """Start, end and step; None for a slice of everything."""
     step = 1 if part.step is None else part.step
     stop = None if part.stop == size else part.stop
     if isinstance(part.start, Batch) or isinstance(stop, Batch):
@@ -288,7 +288,7 @@ def sliced(part: slice, size: Any, c: Call) -> tuple[int, int, int] | None:
 
 
 def place(g: Graph, c: Call) -> str:
-    """Zeros, but for every step-th place along each axis: zeros behind each number, then around"""
+    """Zeros with x at every step-th place of each axis: zeros after each number, then around all"""
     x, sizes, key = c.ins[0], list(c.given[0].shape), c.params.get("key", ())
     plain = all(isinstance(part, slice) and (part.step or 1) > 0 for part in key)
     if c.params["view"] != "index" or not plain or len(key) > len(sizes):
@@ -317,7 +317,7 @@ def pad(g: Graph, c: Call) -> str:
 
 
 def windows(g: Graph, c: Call) -> str:
-    """Row i of the positions is what the window at place i sees; its axis goes to the end."""
+    """Row i of the positions is the window at place i; its axis moves to the end."""
     p, axis, ndim = c.params, c.params["axis"], len(c.given[0].shape)
     count = c.out.shape[axis]
     places = (Tensor.arange(count) * p["step"]).unsqueeze(1)
@@ -328,7 +328,7 @@ def windows(g: Graph, c: Call) -> str:
 
 
 FUNCTIONS: dict[str, Callable[[Graph, Call], str]] = {
-    "one_hot": lambda g, c: g.add(  # what is no class is a row of zeros there, and refused here
+    "one_hot": lambda g, c: g.add(  # an invalid class: ONNX gives zeros, tutor refuses it
         "OneHot", *c.ins, g.number(c.params["classes"], "int64"), g.ints([0, 1]), axis=-1),
     "ne": lambda g, c: g.add("Not", g.add("Equal", *c.ins)),
     "exp2": lambda g, c: g.add("Pow", one(g, c, 2), *c.ins),

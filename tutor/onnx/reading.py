@@ -1,7 +1,7 @@
-"""Import: an ONNX file becomes a model that is called, and trained, like any other.
+"""Import: an ONNX file becomes a model that can be called, and trained, like any other.
 
-Sizes and positions, whatever is computed of shapes and constants alone, are NumPy arrays on the
-way, and onnx's own reference computes them; everything else is a Tensor, by the rows of nodes.py.
+Anything computed from shapes and constants alone (sizes, positions) is a NumPy array, evaluated by
+onnx's own reference; everything else is a Tensor, computed by the rows of nodes.py.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from tutor.onnx.given import Given, as_tensor, cannot
 from tutor.onnx.nodes import FUNCTIONS
 from tutor.onnx.writing import BUFFERS, package
 
-# Inputs that are no parameters: running mean and variance; what stands for yes and no.
+# STATE: inputs that are not parameters: running mean and variance; the off and on values.
 OWN = ("", "ai.onnx")  # the names of the standard's own operators
 DAMAGED = "export the file once more: it is damaged, or was made for other inputs"
 STATE = {"BatchNormalization": (3, 4), "OneHot": (2,)}
 
 
 class Node(NamedTuple):
-    """A node of the file as plain data, which tutor.jit can compare: what protobuf makes hides
-    what is in it."""
+    """A node of the file as plain data, which tutor.jit can compare: protobuf objects hide their
+    contents."""
 
     kind: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     attributes: dict[str, Any]
-    usual: dict[str, Any]  # what the standard gives to attributes
-    payload: bytes  # all of it
+    usual: dict[str, Any]  # the standard's defaults of attributes
+    payload: bytes  # the whole node, serialized
 
 
 class OnnxModel(Module):
-    """What `load` gives. `model(*inputs)` runs the nodes of the file in their order; its results
-    are one Tensor, or a tuple. `state_dict()` has the initialisers by their names in the file."""
+    """The result of `load`. `model(*inputs)` runs the nodes of the file in their order and returns
+    one Tensor, or a tuple. `state_dict()` has the initialisers by their names in the file."""
 
     def __init__(self, proto: Any) -> None:
         onnx = package()
@@ -60,7 +60,7 @@ class OnnxModel(Module):
         for node in graph.node:
             fixed.update(node.input[i] for i in STATE.get(node.op_type, ()))
         self.tensors: dict[str, Tensor] = {}
-        self.arrays: dict[str, Any] = {}  # integers, and constants that no initialiser holds
+        self.arrays: dict[str, Any] = {}  # integers, and constants that are not initialisers
         for initialiser in graph.initializer:
             name, array = initialiser.name, onnx.numpy_helper.to_array(initialiser)
             if (array.dtype.kind == "f" and array.ndim) or name in fixed:
@@ -79,11 +79,11 @@ class OnnxModel(Module):
         self.steps = [node for node in self.steps if node.kind != "Constant"]
 
     def named_parts(self) -> Iterator[tuple[str, Any]]:
-        """What is in it, for state_dict: its Tensors, by their names in the file."""
+        """The Tensors for state_dict, by their names in the file."""
         yield from self.tensors.items()
 
     def step(self, onnx: Any, node: Any) -> Node:
-        """A node, with its attributes read; ExportError for one that is not in the table."""
+        """A node with its attributes read; ExportError if the table does not have it."""
         known = node.op_type in FUNCTIONS or node.op_type in ("Shape", "Constant", "Size")
         if not known or node.domain not in OWN:
             raise ExportError(
@@ -128,7 +128,7 @@ class OnnxModel(Module):
         return given.finish(found if isinstance(found, tuple) else (found,))
 
     def folded(self, node: Node, given: list[Any]) -> tuple[Any, ...]:
-        """A node of arrays alone, as the standard's own reference computes it."""
+        """A node of arrays alone, computed by the standard's own reference."""
         feed = {name: x for name, x in zip(node.inputs, given, strict=True) if name}
         known = _evaluator.__wrapped__ if node.kind == "Constant" else _evaluator  # once only
         return tuple(known(node.payload, tuple(feed), node.outputs, self.opset).run(None, feed))
@@ -136,7 +136,7 @@ class OnnxModel(Module):
 
 @functools.lru_cache(maxsize=1024)
 def _evaluator(payload: bytes, names: tuple[str, ...], outputs: tuple[str, ...], opset: int) -> Any:
-    """What computes one node. (Not an attribute: jit could not say whether it is as it was.)"""
+    """The evaluator of one node. (Not an attribute: jit could not tell whether it has changed.)"""
     onnx, reference = package(), importlib.import_module("onnx.reference")
     helper = onnx.helper
     ins, outs = (list(map(helper.make_empty_tensor_value_info, some)) for some in (names, outputs))
@@ -146,12 +146,12 @@ def _evaluator(payload: bytes, names: tuple[str, ...], outputs: tuple[str, ...],
 
 
 def named(names: Any) -> str:
-    """Names of a file, which are bytes where they are no text."""
+    """Names in a file; names that are not text are bytes."""
     return ", ".join(map(str, names))
 
 
 def values_of(onnx: Any, attributes: Any) -> dict[str, Any]:
-    """Attributes by their names, as Python has them."""
+    """Attributes by name, as Python values."""
     return {a.name: plain(onnx.helper.get_attribute_value(a)) for a in attributes}
 
 
@@ -163,8 +163,8 @@ def plain(value: Any) -> Any:
 
 @contextmanager
 def told(asked: str, do: str = DAMAGED) -> Iterator[None]:
-    """A DataError for whatever goes wrong inside: a file may say anything, and what it makes of
-    NumPy, onnx and Python is found out only there."""
+    """Turns any error inside into a DataError: a file may contain anything, and only NumPy, onnx
+    and Python find out how they fail on it."""
     try:
         yield
     except TutorError:
@@ -178,9 +178,9 @@ def told(asked: str, do: str = DAMAGED) -> Iterator[None]:
 def load(path: str | Path) -> OnnxModel:
     """The model in an ONNX file: a function of Tensors, whose float initialisers are its parameters
 
-    `model(x)`, `model.parameters()`, `model.state_dict()` are as of any Module. What is no
-    parameter: constants, integers, single numbers, the running mean and variance of a batch norm.
-    DataError for what is no ONNX file, ExportError for a node that is not in the table.
+    `model(x)`, `model.parameters()`, `model.state_dict()` are those of any Module. Not parameters:
+    constants, integers, single numbers, the running mean and variance of a batch norm. DataError
+    for a file that is not ONNX, ExportError for a node that is not in the table.
     """
     onnx = package()
     with told(f"to load the ONNX file {path}", "give a file that an export has written"):

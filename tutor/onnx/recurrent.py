@@ -1,7 +1,7 @@
 """RNN, LSTM and GRU of an ONNX file, step by step.
 
-x (T, N, in); for each direction W (gates H, in), R (gates H, H), and B, the biases of both one
-behind the other. Results: all h (T, directions, N, H), the last h, and of an LSTM the last c.
+x (T, N, in); for each direction W (gates H, in), R (gates H, H), and B, the two biases
+concatenated. Results: all h (T, directions, N, H), the last h, and for an LSTM the last c.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Step = Callable[[Tensor, State, Tensor, Tensor], State]
 def rnn_step(n: Given) -> Step:
     """h = tanh(x Wᵀ + h Rᵀ + b)"""
     kinds = [name.lower() for name in n.get("activations")]
-    wanted = len(kinds) >= DIRECTIONS.get(n.get("direction"), 0)  # one for each
+    wanted = len(kinds) >= DIRECTIONS.get(n.get("direction"), 0)  # one per direction
     if not set(kinds) <= {"tanh", "relu"} or len(set(kinds)) != 1 or not wanted:
         raise cannot("RNN", f"the activations {kinds}")
 
@@ -47,8 +47,8 @@ def lstm_step(n: Given) -> Step:
 
 
 def gru_step(n: Given) -> Step:
-    """The gates are z, r and g: h = z h + (1 - z) g. The reset r scales R h where
-    linear_before_reset is set, as in PyTorch; else h, as in the paper."""
+    """The gates are z, r and g: h = z h + (1 - z) g. The reset r scales R h if linear_before_reset
+    is set, as in PyTorch; otherwise it scales h, as in the paper."""
     plain(n, "GRU", ["Sigmoid", "Tanh"])
     before = n.flag("linear_before_reset")
 
@@ -74,7 +74,7 @@ def plain(n: Given, kind: str, usual: list[str]) -> None:
 
 
 def recurrent(kind: str) -> Callable[..., tuple[Tensor, ...]]:
-    """The function of that operator."""
+    """The function that computes this operator."""
 
     def run(n: Given, x: Tensor, w: Any, r: Any, b: Any = None, lengths: Any = None, h: Any = None,
             c: Any = None, peepholes: Any = None) -> tuple[Tensor, ...]:  # fmt: skip
@@ -82,7 +82,7 @@ def recurrent(kind: str) -> Callable[..., tuple[Tensor, ...]]:
             raise cannot(kind, "sequences of several lengths, or peepholes")
         w, r, step = as_tensor(w), as_tensor(r), STEPS[kind](n)
         n.only("hidden_size", r.shape[2], f"its weights are for {r.shape[2]}")
-        n.idle("output_sequence")  # all results are there, whichever are asked for
+        n.idle("output_sequence")  # all results are returned anyway
         way = n.get("direction")
         if way not in DIRECTIONS or w.shape[0] != DIRECTIONS[way]:
             raise cannot(kind, f"direction={way!r}, with weights for {w.shape[0]}")

@@ -1,8 +1,8 @@
-"""The batch axis: what of a trace depends on how many rows there are.
+"""The batch axis: which sizes of a trace depend on the number of rows.
 
-A model is traced twice, with n rows and with n + 1. The Ops must be the same ones. A size that is
-5 n the first time and 5 (n + 1) the second is `Batch(5)`: five times the rows that there are. Any
-other that differs is refused; all that is equal is a constant of the model.
+A model is traced twice, with n rows and with n + 1. Both traces must have the same Ops. A size that
+is 5 n the first time and 5 (n + 1) the second is `Batch(5)`: five times the number of rows. Any
+other difference is refused; everything that is equal is a constant of the model.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from tutor.onnx.trace import ASKED, Node, Trace
 
 
 class Batch(NamedTuple):
-    """`times` as many as there are rows."""
+    """`times` the number of rows."""
 
     times: int
 
 
 class Value(NamedTuple):
-    """What is known of a value: a size is an int or a Batch."""
+    """A value in a trace: its Tensor, and its shape, whose sizes are ints or Batches."""
 
     tensor: Tensor  # of the first trace
     shape: tuple[Any, ...]
 
 
 class Both:
-    """Two traces of one model, with `rows` and with `more` rows; the same trace twice where nothing
-    is to vary."""
+    """Two traces of one model, with `rows` and with `more` rows; the same trace twice if no size
+    may vary."""
 
     def __init__(self, first: Trace, second: Trace, rows: int, more: int) -> None:
         self.first, self.second, self.rows, self.more = first, second, rows, more
@@ -51,7 +51,7 @@ class Both:
                 for name, value in node.params.items()}  # fmt: skip
 
     def meet(self, a: Any, b: Any, where: tuple[str, int]) -> Any:
-        """What a parameter is, for any number of rows."""
+        """A parameter's value for any number of rows."""
         if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
             return tuple([self.meet(x, y, where) for x, y in zip(a, b, strict=True)])
         if isinstance(a, slice) and isinstance(b, slice):
@@ -68,8 +68,8 @@ class Both:
         return Value(one, self.meet(one.shape, two.shape, where))
 
     def constant(self, number: int, where: tuple[str, int]) -> Value:
-        """A value that no input leads to: its numbers must not depend on the rows. If its shape
-        does, all are one number, and `tensor` is that."""
+        """A value that depends on no input: its numbers must not depend on the rows. If its shape
+        does, all its numbers are equal, and `tensor` is one of them."""
         one, two = self.first.values[number], self.second.values[number]
         if one.shape == two.shape and _bytes(one) == _bytes(two):
             return Value(one, one.shape)

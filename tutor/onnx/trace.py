@@ -1,12 +1,11 @@
-"""Tracing: a model is called once, and every Op that it runs is written down.
+"""Tracing: calls a model once and records every Op that it runs.
 
-What is seen is the op level of DESIGN's four boxes: names from the catalogue, Tensors, parameters.
-(Kernel calls, which tutor.watch shows, know no views.) While a model is traced, the Engine's twin
-in C++ steps aside for the Engine in Python, which computes the same, and each Op is shown as the
-Engine remembers it.
+It sees the op level of DESIGN's four boxes: names from the catalogue, Tensors, parameters. (Kernel
+calls, which tutor.watch shows, know no views.) During a trace the Engine's twin in C++ gives way to
+the Engine in Python, which computes the same, and each Op is recorded when the Engine remembers it.
 
-A value is known by its walk: Buffer, version, shape, strides, offset. So `x.detach()`, which no Op
-makes, is x; and what was overwritten in place is no longer what an Op has made, and refused.
+A value is identified by its walk: Buffer, version, shape, strides, offset. So `x.detach()`, which
+no Op makes, is x; and a value that was overwritten in place no longer has an Op, and is refused.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ Walk = tuple[int, int, tuple[int, ...], tuple[int, ...], int]
 
 
 class Node(NamedTuple):
-    """One Op: `inputs` and `out` are numbers of values."""
+    """One Op: `inputs` and `out` are indices of values."""
 
     op: str
     inputs: tuple[int, ...]
@@ -46,27 +45,27 @@ class Trace:
     """The Ops of one call, in order, and the values between them."""
 
     def __init__(self, inputs: Sequence[Tensor], named: Iterable[tuple[str, Tensor]]) -> None:
-        self.values: list[Tensor] = []  # kept alive, so that no other one gets the same Buffer
+        self.values: list[Tensor] = []  # kept alive, so that their Buffers are not reused
         self.known: dict[Walk, int] = {}
         self.nodes: list[Node] = []
-        self.makers: dict[int, Node] = {}  # by the value that they make
+        self.makers: dict[int, Node] = {}  # by the value they make
         self.made: set[int] = set()  # the ids of their Buffers
         self.inputs = [self.add(x) for x in inputs]
         self.made.update(id(x.buf) for x in inputs)
-        self.unseen: dict[int, Step] = {}  # kernel calls on these, by the id of what they fill
+        self.unseen: dict[int, Step] = {}  # kernel calls on these, by the id of their result
         self.names: dict[int, str] = {}
         for name, t in named:
             self.names.setdefault(self.number(t), name)
         self.outputs: list[int] = []
 
     def add(self, x: Tensor) -> int:
-        """A new value. (An alias: what somebody does to x itself afterwards is not seen.)"""
+        """A new value. (An alias, so later changes to x itself are not seen.)"""
         self.values.append(x.detach())
         self.known[walk(x)] = number = len(self.values) - 1
         return number
 
     def number(self, x: Tensor) -> int:
-        """The number of a value; one that no Op has made is a leaf, and new."""
+        """The index of a value; one that no Op has made is a new leaf."""
         found = self.known.get(walk(x))
         if found is None and id(x.buf) in self.made:
             file, line = user_line()
@@ -85,7 +84,7 @@ class Trace:
         return self.add(x) if found is None else found
 
     def note(self, op: Op, out: Tensor) -> None:
-        """The Op has been run."""
+        """Record an Op that has been run."""
         inputs = tuple([self.number(x) for x in op.inputs])
         if walk(out) in map(walk, op.inputs):  # a view that changes nothing
             return
@@ -95,9 +94,9 @@ class Trace:
         self.makers[node.out] = node
 
     def watch(self, step: Step, go: Callable[[], None]) -> None:
-        """As an observer of kernel calls. A random number is another one in each call, how many
-        numbers there are must not depend on numbers, and what is made of values is noted: it must
-        not be taken for a constant if no op is made of it."""
+        """Observe a kernel call. Refused: random numbers, which differ in each call, and counts
+        that depend on numbers. Results computed from values are recorded: they must not be taken
+        for constants if no op made them."""
         if tracing.get() is self:
             if step.signature.form == "draw":
                 file, line = user_line()
@@ -108,14 +107,14 @@ class Trace:
                 )
             if step.kernel == "nonzero":
                 refuse("positions of what is true, as in t[mask],")
-            bounds_checks.closed.set(None)  # in this copy of the context: kernels may read
+            bounds_checks.closed.set(None)  # in this copy of the context kernels may read
             if any(id(x.buf) in self.made or id(x.buf) in self.unseen for x in step.reads):
                 self.unseen.update({id(x.buf): step for x in step.writes})
         go()
 
     def needed(self) -> list[Node]:
-        """Those on whose results the outputs depend, without those that depend on neither an input
-        nor a named Tensor: what these make is a constant."""
+        """The nodes that the outputs depend on, except those that depend on neither an input nor a
+        named Tensor: their results are constants."""
         moving = {*self.inputs, *self.names}
         for node in self.nodes:
             if moving.intersection(node.inputs):
@@ -132,14 +131,14 @@ def walk(x: Tensor) -> Walk:
     return id(x.buf), x.buf.version, x.shape, x.strides, x.offset
 
 
-ALONE = RLock()  # one thread at a time changes how the Engine remembers
+ALONE = RLock()  # one thread at a time may replace Engine.remember
 tracing: ContextVar[Trace | None] = ContextVar("tutor.tracing", default=None)
 
 
 def trace(
     model: Callable[..., Any], inputs: Sequence[Tensor], named: Iterable[tuple[str, Tensor]]
 ) -> Trace:
-    """The Trace of `model(*inputs)`; Tensors that are `named` are leaves with a name."""
+    """The Trace of `model(*inputs)`; the `named` Tensors become leaves with a name."""
     found = Trace(inputs, named)
 
     def run() -> None:
@@ -156,8 +155,7 @@ def trace(
 
 @contextmanager
 def engine_in_python() -> Iterator[None]:
-    """Ops are run by the Engine in Python, in all threads; those of a context that is traced are
-    noted."""
+    """Runs Ops with the Engine in Python, in all threads; Ops of a traced context are recorded."""
     simd_cpp.use_twins(False)
     vars(engine)["remember"] = remember
     try:
@@ -168,14 +166,14 @@ def engine_in_python() -> Iterator[None]:
 
 
 def remember(op: Op, out: Tensor) -> Any:
-    """In place of Engine.remember."""
+    """Replaces Engine.remember."""
     if (found := tracing.get()) is not None:
         found.note(op, out)
     return Forward.remember(engine, op, out)
 
 
 def refuse(asked: str) -> NoReturn:
-    """What reads numbers in Python would become a constant of the file."""
+    """Refuse to read numbers in Python: they would become constants of the file."""
     file, line = user_line()
     raise ExportError(
         f"{ASKED}: {asked} at {file}:{line}",
@@ -185,7 +183,7 @@ def refuse(asked: str) -> NoReturn:
 
 
 def tensors_in(result: Any) -> list[Tensor]:
-    """The Tensors of a result, however deep in tuples, lists and dicts; None is left out."""
+    """The Tensors in a result, at any depth of tuples, lists and dicts; None is left out."""
     if isinstance(result, Tensor):
         return [result]
     if isinstance(result, Mapping):

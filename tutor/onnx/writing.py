@@ -21,11 +21,11 @@ from tutor.onnx.sizes import Batch, Both, Value
 from tutor.onnx.trace import ASKED, trace
 from tutor.ops.movement import cat
 
-BUFFERS = "tutor.buffers"  # the note of a file that names what is no parameter
+BUFFERS = "tutor.buffers"  # metadata key: names of Tensors that are not parameters
 
 
 def package() -> Any:
-    """The package onnx, which defines the format."""
+    """The package onnx, which defines the file format."""
     try:
         return importlib.import_module("onnx")
     except ModuleNotFoundError as error:
@@ -42,12 +42,12 @@ def export(
     batch_axis: int | None = 0, input_names: Sequence[str] | None = None,
     output_names: Sequence[str] | None = None,
 ) -> None:  # fmt: skip
-    """Write what `model(example)`, or `model(*example)`, computes as an ONNX file (opset 18).
+    """Write the computation of `model(example)`, or `model(*example)`, as an ONNX file (opset 18).
 
-    The model is traced as it is after `eval()`, op by op. Its Tensors are the file's initialisers,
-    by their names in `state_dict()`. Axis `batch_axis` of every input may have any size in the
-    file, or, with None, that of the example alone. ExportError for an op that ONNX has not, for
-    numbers that are read back to Python on the way, and for random ones; nothing is written then.
+    The model is traced op by op in the mode that `eval()` sets. Its Tensors become initialisers, by
+    their names in `state_dict()`. Axis `batch_axis` of every input may have any size in the file;
+    with None, only the example's size. ExportError for an op that ONNX lacks, for numbers that are
+    read back to Python on the way, and for random numbers; nothing is written then.
     """
     onnx = package()
     inputs = (example,) if isinstance(example, Tensor) else tuple(example)
@@ -80,7 +80,7 @@ def export(
 def body(
     g: Graph, both: Both, names: Sequence[str], results: Sequence[str]
 ) -> tuple[list[Any], str, list[Any], list[Any]]:
-    """The nodes, the graph's name, its inputs and its outputs, as make_graph takes them."""
+    """The nodes, the graph's name, its inputs and its outputs, as arguments of make_graph."""
     found: dict[int, str] = dict(zip(both.first.inputs, names, strict=True))
 
     def operand(number: int, where: tuple[str, int]) -> tuple[str, Value]:
@@ -116,7 +116,7 @@ def body(
 
 
 def described(g: Graph, name: str, value: Value) -> Any:
-    """Name, dtype and shape of an input or output; a size that may vary has a name."""
+    """Name, dtype and shape of an input or output; a variable size has a name."""
     sizes = [n if not isinstance(n, Batch) else "batch" if n.times == 1 else f"{n.times}*batch"
              for n in value.shape]  # fmt: skip
     return g.helper.make_tensor_value_info(name, TYPES[value.tensor.dtype.name], sizes)
@@ -146,7 +146,7 @@ def traced(
 
 
 def with_rows(x: Tensor, rows: int, axis: int) -> Tensor:
-    """The rows of x over and over, until there are so many."""
+    """The rows of x, repeated cyclically up to `rows`."""
     if not x.shape[axis]:
         raise ShapeError(ASKED, f"an example of shape {x.shape}", "give at least one row")
     times = -(-rows // x.shape[axis])
@@ -154,7 +154,7 @@ def with_rows(x: Tensor, rows: int, axis: int) -> Tensor:
 
 
 def named_alike(kind: str, count: int, given: Sequence[str] | None) -> list[str]:
-    """input, or input_0, input_1, ...; or the names that were asked for."""
+    """input, or input_0, input_1, ...; or the given names."""
     names = [kind] if count == 1 else [f"{kind}_{i}" for i in range(count)]
     names = names if given is None else list(given)
     if len(set(names)) != count:
@@ -164,7 +164,7 @@ def named_alike(kind: str, count: int, given: Sequence[str] | None) -> list[str]
 
 @contextmanager
 def evaluated(model: object) -> Iterator[None]:
-    """Every part of the model as `eval()` leaves it, and then as it was."""
+    """Every part of the model in eval mode, and afterwards in its previous mode."""
     named = named_modules(model) if hasattr(model, "__dict__") and is_module(model) else ()
     parts = [(part, part.training) for _, part in named if hasattr(part, "training")]
     for part, _ in parts:

@@ -1,1 +1,1 @@
-"""Seeing what happens: the profiler, and TUTOR_DEBUG."""
+"""Observing what runs: the profiler, and TUTOR_DEBUG."""

@@ -1,12 +1,12 @@
-"""Anomaly mode: the first operation that makes a nan or an inf of finite numbers, and its line.
+"""Anomaly mode: finds the first operation that turns finite numbers into nan or inf, and its line.
 
     with tutor.detect_anomaly():
         loss = model(x).log().mean()
         loss.backward()
 
-It watches each kernel call (tutor/backends/step.py) and looks at what goes in and what comes out,
-so a step takes several times as long meanwhile. In a backward it names the line of the forward
-whose derivative it was: the operands of a kernel call are known again by their Buffers.
+It observes each kernel call (tutor/backends/step.py) and checks its inputs and results, so a step
+takes several times as long meanwhile. During a backward it names the line of the corresponding
+forward: the Buffers identify the operands of a kernel call.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ Key = tuple[str, tuple[int, ...]]
 
 
 class Anomaly:
-    """The observer. `lines` says which line asked for a kernel with these inputs; the Buffers are
-    kept, so that no other one gets their ids."""
+    """The observer. `lines` maps inputs to the line that called a kernel with them; it keeps the
+    Buffers alive, so that their ids are not reused."""
 
     def __init__(self) -> None:
         self.lines: dict[Key, tuple[str, int]] = {}
@@ -61,7 +61,7 @@ class Anomaly:
 
 
 def _op_in_backward() -> Op | None:
-    """The Op whose derivative is being computed here, if one is."""
+    """The Op whose derivative is being computed, if any."""
     frame: Any = sys._getframe(2)
     while frame is not None:
         if frame.f_code.co_name in ("backward", "_backward"):
@@ -74,6 +74,6 @@ def _op_in_backward() -> Op | None:
 
 @spelled
 def detect_anomaly() -> watch:
-    """`with tutor.detect_anomaly():` AnomalyError at the first operation that makes a nan or an inf
-    of finite numbers, with your line; in a backward with the line of its forward."""
+    """`with tutor.detect_anomaly():` raises AnomalyError, with your line (in a backward, the line
+    of its forward), at the first operation that turns finite numbers into nan or inf."""
     return watch(Anomaly())

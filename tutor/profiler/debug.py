@@ -1,11 +1,11 @@
-"""Seeing what happens, by the variable TUTOR_DEBUG.
+"""Observing what runs, by the variable TUTOR_DEBUG.
 
     TUTOR_DEBUG=1 python train.py    # at the end: kernels, time, memory
-    TUTOR_DEBUG=2 python train.py    # and a line for each kernel call: dtype, shapes, time
-    TUTOR_DEBUG=3 python train.py    # and layouts and the line of the program that asked for it,
-                                     # copies of strided operands, where the first nan or inf arises
+    TUTOR_DEBUG=2 python train.py    # also a line for each kernel call: dtype, shapes, time
+    TUTOR_DEBUG=3 python train.py    # also layouts, the calling line of the program, copies of
+                                     # strided operands, and where the first nan or inf arises
 
-All of it goes to stderr. Without the variable nobody watches.
+All output goes to stderr. Without the variable nothing is observed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tutor.backends.step import Step, emit, watch
 from tutor.errors import DomainError
 
 _calls, _time = Counter[str](), Counter[str]()  # by "kernel dtype"; time in nanoseconds
-_places: set[tuple[str, int, str]] = set()  # where a nan or inf was reported already
+_places: set[tuple[str, int, str]] = set()  # where a nan or inf has been reported
 _lock = threading.Lock()
 
 
@@ -38,7 +38,7 @@ def _say(text: str) -> None:
 
 
 def observe(level: int, step: Step, go: Callable[[], None]) -> None:
-    """What is done about each kernel call at that level."""
+    """Handle one kernel call at that level."""
     title, ins, out = f"{step.kernel} {step.dtype.name}", step.ins, step.out
     were_finite = level > 2 and all(map(is_finite, ins))
     start = perf_counter_ns()
@@ -68,7 +68,7 @@ def _layout(x: Any) -> str:
 
 
 def is_finite(x: Any) -> bool:
-    """Has an operand neither nan nor inf? Its max and min, by the backend in use, tell."""
+    """Whether an operand has neither nan nor inf, by its max and min on the backend in use."""
     dtype = x.buf.dtype
     if not dtype.is_float or 0 in x.shape:
         return True
@@ -83,7 +83,7 @@ def is_finite(x: Any) -> bool:
 
 
 def summary() -> str:
-    """What TUTOR_DEBUG prints when the process ends."""
+    """The report that TUTOR_DEBUG prints when the process ends."""
     total = _time.total()
     shares = ", ".join(f"{title} {ns / total:.0%}" for title, ns in _time.most_common(6))
     return (
@@ -104,6 +104,6 @@ def _level(text: str) -> int:
 
 LEVEL = _level(os.environ.get("TUTOR_DEBUG", ""))
 if LEVEL:
-    watch(functools.partial(observe, LEVEL)).__enter__()  # as long as the process lasts
+    watch(functools.partial(observe, LEVEL)).__enter__()  # for the rest of the process
     atexit.register(lambda: print(summary(), file=sys.stderr))
     atexit.register(random.say_seed)

@@ -1,4 +1,4 @@
-"""The profiler: which kernels ran, for how long, and how much time lay between them.
+"""The profiler: which kernels ran, for how long, and how much time passed between them.
 
     with tutor.profile() as p:
         loss = model(x).cross_entropy(y)
@@ -7,9 +7,9 @@
     p.rows                       # the same as data
     p.chrome_trace("step.json")  # for chrome://tracing or https://ui.perfetto.dev
 
-A profile is a watcher of Steps (tutor/backends/step.py): nothing else stands between the Engine and
-the kernels, so what is measured is what runs. Blocks may be nested; each sees all calls of all
-threads while it lasts. An interrupt, at whatever moment, leaves none behind.
+A profile is an observer of Steps (tutor/backends/step.py): the Engine calls the kernels as usual,
+so what is measured is what runs. Blocks may be nested; each sees all calls of all threads while it
+lasts. An interrupt, at whatever moment, leaves no observer behind.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Call(NamedTuple):
     dtype: DType
     start: int
     duration: int
-    overhead: int  # what it took to write this down
+    overhead: int  # of recording this call
     thread: int
     operands: tuple[costs.Layout, ...]  # shape, strides, dtype: of out, then of the inputs
     params: Mapping[str, object] = NONE
@@ -50,12 +50,12 @@ class Call(NamedTuple):
 
     @property
     def flops(self) -> int | None:
-        """What is computed, None where that is open: costs.flops."""
+        """Operations computed, None if unknown: costs.flops."""
         return costs.flops(self.kernel, self.operands, self.params)
 
 
 class Row(NamedTuple):
-    """All calls of one kernel for one dtype."""
+    """All calls of one kernel with one dtype."""
 
     kernel: str
     dtype: str
@@ -77,8 +77,8 @@ class Row(NamedTuple):
 
 
 class _Timed(Block[Observer]):
-    """The block of a profile. It is over when the `with` statement lets go of its `__exit__`, which
-    it does however it is left, and where no interrupt can come between."""
+    """The block of a profile. It ends when the `with` statement releases its `__exit__`, which
+    happens however the block is left, and at a point where no interrupt can intervene."""
 
     __slots__ = ("ends", "profile", "start", "unlock")
 
@@ -116,11 +116,11 @@ def _note(calls: list[Call], step: Step, go: Callable[[], None]) -> None:
 
 
 class profile(watch):  # noqa: N801 - read as a verb: with profile() as p
-    """`with profile() as p:` writes down every kernel call; `print(p)` afterwards."""
+    """`with profile() as p:` records every kernel call; `print(p)` afterwards."""
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
-        self.start = self.elapsed = 0  # nanoseconds; a profile may be entered again, and adds up
+        self.start = self.elapsed = 0  # nanoseconds; entering a profile again adds to them
         self.thread = 0
         super().__init__(partial(_note, self.calls))
 
@@ -135,7 +135,7 @@ class profile(watch):  # noqa: N801 - read as a verb: with profile() as p
 
     @property
     def rows(self) -> list[Row]:
-        """One Row for each kernel and dtype, the one that took longest first."""
+        """One Row for each kernel and dtype, the slowest first."""
         groups: dict[tuple[str, str], list[Call]] = {}
         for call in self.calls:
             groups.setdefault((call.kernel, call.dtype.name), []).append(call)
@@ -153,9 +153,9 @@ class profile(watch):  # noqa: N801 - read as a verb: with profile() as p
         """Where the time went.
 
         - kernels: inside them, in all threads.
-        - between: the rest of the thread that entered the block: the Engine's part (results,
-          Buffers, the graph), and the user's own code.
-        - profile: writing all this down, as far as it can be known.
+        - between: the rest of the time of the thread that entered the block: the Engine's part
+          (results, Buffers, the graph), and the user's own code.
+        - profile: the recording itself, as far as it can be measured.
         """
         mine = sum(c.duration + c.overhead for c in self.calls if c.thread == self.thread)
         total = {
@@ -180,8 +180,8 @@ class profile(watch):  # noqa: N801 - read as a verb: with profile() as p
         return "\n".join([*lines, f"{total * 1e3:.3f} ms: {shares}"])
 
     def chrome_trace(self, path: str | Path) -> None:
-        """Write the calls as a file for chrome://tracing or https://ui.perfetto.dev, whole or not
-        at all. DataError where it cannot be written."""
+        """Write the calls as a file for chrome://tracing or https://ui.perfetto.dev, atomically.
+        DataError if it cannot be written."""
         seen = dict.fromkeys([self.thread, *(c.thread for c in self.calls)])
         threads = {thread: i for i, thread in enumerate(seen)}
         events = []
@@ -197,7 +197,7 @@ class profile(watch):  # noqa: N801 - read as a verb: with profile() as p
 
 
 def _event(name: str, start: int, duration: int, thread: int, args: Any) -> Any:
-    """A "complete event" of the Trace Event Format; times in it are microseconds."""
+    """A "complete event" of the Trace Event Format, with times in microseconds."""
     return {
         "name": name, "cat": "kernel", "ph": "X", "ts": start / 1e3, "dur": duration / 1e3,
         "pid": 0, "tid": thread, "args": args,

@@ -1,4 +1,4 @@
-"""What a training loop needs beside the loop: how it goes, when to stop, and why it does not learn.
+"""Everything around a training loop: progress, early stopping, metrics, and diagnosis.
 
     run = Run(epochs=20, log="runs/digits.jsonl", watch="accuracy", largest=True, patience=3)
     for epoch in run:

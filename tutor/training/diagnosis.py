@@ -1,8 +1,8 @@
-"""Why does it not learn? The usual causes, looked for in one batch.
+"""Why does a model not learn? Checks one batch for the usual causes.
 
 print(diagnose(model, cross_entropy, x, y))
-print(diagnose(model, cross_entropy, x, y, step=train_step))    # and what a step does
-losses = overfit(train_step, x, y)                  # a network that learns can learn one batch
+print(diagnose(model, cross_entropy, x, y, step=train_step))    # also checks a training step
+losses = overfit(train_step, x, y)                  # a working network can memorize one batch
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from tutor.methods.tensor import Tensor
 from tutor.nn.module import state_dict
 from tutor.nn.parts import named_tensors
 
-# What counts as wrong. A healthy network is far from each of these; the updates of one that learns
-# well are about 1e-3 of its weights (Karpathy 2015, CS231n notes, "Ratio of weights:updates").
+# Thresholds. A healthy network is far from each of these; the updates of one that learns well are
+# about 1e-3 of its weights (Karpathy 2015, CS231n notes, "Ratio of weights:updates").
 FAR, WIDE, NARROW = 5.0, 20.0, 1e-2  # of inputs: |mean| / std; std above, below
-DEAD = 0.5  # the share of a relu's units that are 0 for every row
-VANISHED = 1e-4  # of the first layer's gradients to those of the last one
-EXPLODED = 1e3  # of a gradient to its parameter
-GUESSING = 2.0  # the first loss over that of guessing, ln(classes)
+DEAD = 0.5  # share of a relu's units that are 0 for every row
+VANISHED = 1e-4  # gradients of the first layer relative to those of the last one
+EXPLODED = 1e3  # gradient relative to its parameter
+GUESSING = 2.0  # first loss relative to the loss of guessing, ln(classes)
 LEAST_UPDATE, MOST_UPDATE = 1e-6, 0.1  # |change of p| / |p| in a step
 
 
 class Finding(NamedTuple):
-    """`kind` in a word, what was found where, and what to do."""
+    """`kind` in one word, what was found and where, and what to do about it."""
 
     kind: str
     found: str
@@ -40,7 +40,7 @@ class Finding(NamedTuple):
 
 
 class Diagnosis(list[Finding]):
-    """The findings; prints as a list. Empty means that nothing usual is wrong."""
+    """A list of findings, printed one a line. An empty list means no usual cause was found."""
 
     def __repr__(self) -> str:
         if not self:
@@ -51,7 +51,7 @@ class Diagnosis(list[Finding]):
 
     @property
     def kinds(self) -> set[str]:
-        """The kinds of the findings, in a word each."""
+        """The kinds of the findings, one word each."""
         return {finding.kind for finding in self}
 
 
@@ -62,9 +62,9 @@ def diagnose(
 ) -> Diagnosis:  # fmt: skip
     """Look for the usual causes, in one forward and backward of `loss(model(x), y)`.
 
-    `step(x, y)`, if it is given, is your training step; two of them are taken, to see whether
-    gradients are forgotten in between and how far the weights move. Afterwards the model's Tensors
-    and their gradients are as before; what the optimizer keeps is not, so do it first.
+    `step(x, y)`, optional, is your training step. Two steps are taken, to see whether gradients are
+    reset in between and how far the weights move. Afterwards the model's Tensors and their
+    gradients are restored, but the optimizer's state is not, so diagnose before you train.
     """
     checks.function("diagnose(model, ...)", model)
     checks.function("diagnose(..., loss, ...)", loss)
@@ -126,11 +126,11 @@ def _bad_numbers(tensors: dict[str, Tensor]) -> list[Finding]:
 
 
 class Look:
-    """An observer of a forward: relus whose units are dead, scores that are probabilities."""
+    """Observes a forward for relus with dead units, and for scores that are probabilities."""
 
     def __init__(self) -> None:
         self.found: list[Finding] = []
-        self.classes = 0  # of the loss
+        self.classes = 0  # that the loss distinguishes
 
     def __call__(self, step: Step, go: Callable[[], None]) -> None:
         go()
@@ -231,7 +231,7 @@ def _steps(
     kept: list[dict[str, Tensor]] = []
     moved: dict[str, float] = {}
     for number in range(2):
-        for n, t in tensors.items():  # from the same place: what differs is what was left behind
+        for n, t in tensors.items():  # same start: any difference was left behind
             t.assign(before[n])
             if number == 0:
                 t.grad = None
@@ -243,18 +243,18 @@ def _steps(
 
 
 def _ratio(part: Tensor, whole: Tensor) -> float:
-    """The size of one to that of the other."""
+    """The size of `part` relative to that of `whole`."""
     one, other = _rms(part), _rms(whole)
     return one / other if other else (math.inf if one else 0.0)
 
 
 def _rms(x: Tensor) -> float:
-    """sqrt(mean(x**2)): the size of its numbers."""
+    """sqrt(mean(x**2)), the root mean square."""
     return float((x.cast("float64") ** 2).mean().sqrt().item())
 
 
 def _forgotten(first: dict[str, Tensor], second: dict[str, Tensor]) -> list[Finding]:
-    """Twice the same gradient means that the second was added to the first."""
+    """Compares the gradients of two steps: if the second is double, it was added to the first."""
     grown = [n for n in first.keys() & second.keys() if _ratio(first[n], first[n]) and
              _ratio(second[n] - 2 * first[n], first[n]) < 1e-2]  # fmt: skip
     if not first or len(grown) < (len(first) + 1) // 2:
@@ -295,8 +295,8 @@ def overfit(
     step: Callable[[Tensor, Tensor], Tensor], x: Tensor, y: Tensor, steps: int = 200,
     share: float = 0.1,
 ) -> list[float]:  # fmt: skip
-    """Take `steps` steps on one batch, and give the loss of each. A network that can learn anything
-    can learn a batch by heart; DataError where the last loss is above `share` of the first."""
+    """Take `steps` steps on one batch and return the loss of each. A network that can learn at all
+    can memorize one batch: DataError if the last loss is above `share` of the first."""
     steps = positive(steps, "overfit(steps=...)")
     checks.number("overfit(share=...)", share, 0)
     losses: list[float] = []

@@ -1,4 +1,4 @@
-"""A log of a training: a line of JSON for each epoch, which any program can read."""
+"""A training log: one line of JSON per epoch, which any program can read."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tutor.errors import DataError
 
 
 def append(path: Path, line: Mapping[str, Any]) -> None:
-    """Add one line. What was written before stays, whatever happens. DataError where it cannot be
-    written. Numbers that JSON does not know are written as text: "nan", "inf"."""
+    """Append one line; earlier lines are never touched. DataError if the file cannot be written.
+    Numbers that JSON cannot represent are written as text: "nan", "inf"."""
     known = {k: v if not isinstance(v, float) or -1e308 < v < 1e308 else str(v)
              for k, v in line.items()}  # fmt: skip
     text = json.dumps(known, allow_nan=False)
@@ -27,7 +27,7 @@ def append(path: Path, line: Mapping[str, Any]) -> None:
                 torn = last.read() not in (b"", b"\n")
         with path.open("a", encoding="utf-8") as file:
             file.write("\n" * torn + text + "\n")
-    except (OSError, ValueError) as error:  # a NUL in the name
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         raise DataError(
             f"to write the log {path}",
             str(getattr(error, "strerror", None) or error),
@@ -36,8 +36,8 @@ def append(path: Path, line: Mapping[str, Any]) -> None:
 
 
 def read_log(path: str | Path) -> list[dict[str, Any]]:
-    """The lines of a log, in order. The last one is left out if its writer was killed in it;
-    DataError for any other that is no JSON object, and where there is no such file."""
+    """The lines of a log, in order. A last line cut off by a crash is left out; DataError for any
+    other line that is not a JSON object, and for a missing file."""
     try:
         with files.opened(path, files.NOTES, "utf-8") as file:
             lines = file.read().split("\n")

@@ -1,4 +1,4 @@
-"""How good a model is, in numbers."""
+"""Metrics: how good a model is, in numbers."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tutor.methods.tensor import Tensor
 
 @spelled
 def accuracy(input: Tensor, target: Tensor) -> Tensor:
-    """The share of rows whose largest score is at the target: input (..., C), target (...)."""
+    """Share of rows whose largest score is at the target: input (..., C), target (...)."""
     guesses = _classes(input, target, "accuracy")
     return (guesses == target).cast("float32").mean()
 
 
 @spelled
 def confusion(input: Tensor, target: Tensor) -> Tensor:
-    """How often class t (row) was taken for class g (column): (C, C) int64, for scores (..., C)."""
+    """Confusion matrix (C, C) int64 for scores (..., C): row = true class, column = predicted."""
     guesses, classes = _classes(input, target, "confusion"), input.shape[-1]
     if ((target < 0) | (target >= classes)).any().item():
         raise OutOfRangeError(
@@ -36,7 +36,7 @@ def confusion(input: Tensor, target: Tensor) -> Tensor:
 
 
 class Scores(NamedTuple):
-    """Of each class (C,): precision, recall and their harmonic mean f1; 0 where it is 0 / 0."""
+    """Precision, recall and their harmonic mean f1 for each class (C,); 0 / 0 counts as 0."""
 
     precision: Tensor
     recall: Tensor
@@ -45,8 +45,8 @@ class Scores(NamedTuple):
 
 @spelled
 def scores(input: Tensor, target: Tensor) -> Scores:
-    """Precision (of what was taken for a class, how much is it), recall (of what is of a class, how
-    much was found) and f1 = 2 p r / (p + r), for scores (..., C) and classes (...)."""
+    """Precision p (the correct share of predictions of a class), recall r (the share of a class
+    that was found) and f1 = 2 p r / (p + r), for scores (..., C) and classes (...)."""
     table = confusion(input, target).cast("float32")
     right = table.diagonal()
     precision, recall = (_share(right, table.sum(axis)) for axis in (0, 1))
@@ -58,7 +58,7 @@ def _share(part: Tensor, whole: Tensor) -> Tensor:
 
 
 def _classes(input: Tensor, target: Tensor, name: str) -> Tensor:
-    """Where the largest score of each row is."""
+    """The index of the largest score in each row."""
     checks.tensors(name, (input, target))
     if not target.dtype.is_integer:
         raise DTypeError(
@@ -79,8 +79,8 @@ def evaluate(
     model: Callable[..., Any], batches: Iterable[tuple[Tensor, Tensor]],
     metric: Callable[[Any, Tensor], Tensor] = accuracy,
 ) -> float:  # fmt: skip
-    """The mean of `metric(model(x), y)` over all rows of `batches`, without a graph. A model that
-    knows `eval()` is in that mode meanwhile, and then in the one it was in. DataError of nothing.
+    """The mean of `metric(model(x), y)` over all rows of `batches`, without a graph. A model with
+    an `eval()` method is in eval mode meanwhile, then in its previous mode. DataError without rows.
     """
     training = bool(getattr(model, "training", False)) and hasattr(model, "eval")
     total, rows = 0.0, 0

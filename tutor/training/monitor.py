@@ -1,4 +1,4 @@
-"""Monitor: what happens inside a network while it learns, as curves.
+"""Monitor: curves of what happens inside a network while it learns.
 
     monitor = Monitor(model)
     for x, y in batches:
@@ -6,9 +6,9 @@
         monitor.note()
     monitor.picture()
 
-Three things tell a network that learns from one that does not, layer by layer: how large the
-gradients are, how far a step moves the weights (about 1e-3 of their size is usual), and what the
-activations look like (their spread, and how many are 0).
+Three quantities tell a network that learns from one that does not, layer by layer: the size of the
+gradients, how far a step moves the weights (usually about 1e-3 of their size), and the activations
+(their spread, and the share that is 0).
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class Monitor:
     """`Monitor(model)`; `note()` after each step. `curves[kind][name]` are the numbers so far:
 
     - "gradients": sqrt(mean(g²)) of each parameter that has one
-    - "updates": the size of the last step to that of the parameter
+    - "updates": the size of the last step relative to that of the parameter
     - "activations": the standard deviation of each layer's result, in the last call
-    - "zeros": the share of its numbers that are 0
+    - "zeros": the share of that result that is 0
 
-    Layers are told of by hooks, so only those that are Modules have activations; under tutor.jit
-    a layer runs no Python, and only parameters and gradients are seen. `close()` takes the hooks
-    away, as does the end of `with Monitor(model) as monitor:`.
+    Layers are observed by hooks, so only Modules have activations; under tutor.jit a layer runs no
+    Python, and only parameters and gradients are seen. `close()` removes the hooks, as does the end
+    of `with Monitor(model) as monitor:`.
     """
 
     def __init__(self, model: object) -> None:
@@ -60,10 +60,10 @@ class Monitor:
         ]
 
     def _hook(self, name: str) -> Any:
-        seen = self._seen  # and not self, which would be a circle: it has the hooks
+        seen = self._seen  # not self, which has the hooks: a reference cycle
 
         def see(module: Any, inputs: Any, result: Any) -> None:
-            if within.get():  # a jitted function is recorded: it must not leave anything here
+            if within.get():  # recording for jit: leave nothing behind
                 return
             if isinstance(result, Tensor) and result.dtype.is_float and result.numel() > 1:
                 seen[name or type(module).__name__] = result.detach()
@@ -72,7 +72,7 @@ class Monitor:
 
     @no_grad()
     def note(self) -> None:
-        """Note how things stand, after a step."""
+        """Add a point to each curve, after a step."""
         if not all(t.requires_grad for t in self.parameters.values()):
             raise GraphError(
                 "to monitor a model", "one of its parameters is frozen", "make a new Monitor"
@@ -92,7 +92,7 @@ class Monitor:
         self.curves[kind].setdefault(name, []).append(value)
 
     def picture(self) -> Any:
-        """The curves, below one another; sizes are drawn by powers of ten. DataError of nothing."""
+        """The curves below one another, sizes on a log scale. DataError if nothing was noted."""
         from tutor import viz
 
         drawn = []
@@ -107,7 +107,7 @@ class Monitor:
         return viz.column(*drawn)
 
     def close(self) -> None:
-        """Look at the model no more."""
+        """Stop observing the model."""
         for handle in self._handles:
             handle.remove()
 

@@ -1,4 +1,4 @@
-"""What one call of a model does, layer by layer: shapes, parameters, operations, memory."""
+"""A model's summary, layer by layer, in one call: shapes, parameters, operations, memory."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tutor.nn.parts import named_modules, named_tensors
 
 
 class Row(NamedTuple):
-    """One layer, by the way to it: what it gives, how many numbers are trained in it, how many
-    operations its kernels do (of those that count them), and the bytes of its result."""
+    """One layer, by its path: its result, its number of trainable parameters, the operations of its
+    kernels (only those that count them), and the bytes of its result."""
 
     path: str
     kind: str
@@ -28,13 +28,13 @@ class Row(NamedTuple):
 
 
 class Outline(list[Row]):
-    """The rows in the order of the call; prints as a table. `parameters`, `flops` and `nbytes` are
-    those of the whole model: a parameter in two places is counted once."""
+    """The rows in call order; prints as a table. `parameters`, `flops` and `nbytes` are totals of
+    the whole model: a parameter that is used in two places is counted once."""
 
     parameters, flops, nbytes = 0, 0, 0
 
     def rows(self) -> list[tuple[str, ...]]:
-        """What is printed, as texts: the titles, a row for each layer, and what all come to."""
+        """The printed table as texts: the titles, a row for each layer, and the totals."""
         lines = [(r.path, r.kind, "x".join(map(str, r.shape)), f"{r.parameters:,}", f"{r.flops:,}",
                   f"{r.nbytes:,}") for r in self]  # fmt: skip
         total = (f"{n:,}" for n in (self.parameters, self.flops, self.nbytes))
@@ -62,15 +62,15 @@ HEAD = ("layer", "kind", "result", "parameters", "operations", "bytes")
 
 @spelled
 def summary(model: Callable[..., Any], *inputs: Any) -> Outline:
-    """Call `model(*inputs)` once, without a graph, and say what each layer in it did.
+    """Call `model(*inputs)` once, without a graph, and return a row for each of its layers.
 
-    Layers that are Modules have rows of their own; what is done between them counts for the one
-    around. A layer that is called twice has two rows. The model is in eval mode meanwhile, if it
-    has one, so that its state stays as it is.
+    Modules have rows of their own; operations between them count for the enclosing Module. A layer
+    that is called twice has two rows. The model is in eval mode meanwhile, if it has one, so that
+    its state does not change.
     """
     checks.function("summary(model, ...)", model)
     found = Outline()
-    calls: list[Any] = []  # of those that have begun: the path, and its operations so far
+    calls: list[Any] = []  # calls in progress: the path, and its operations so far
 
     def count(step: Step, go: Callable[[], None]) -> None:
         go()

@@ -1,4 +1,4 @@
-"""Run: what happens in a training, epoch by epoch: shown, written down, and ended in time."""
+"""Run: a training loop, epoch by epoch, with progress, a log, and early stopping."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from tutor.training import log as logs
 from tutor.training.screen import Screen
 
 T = TypeVar("T")
-OURS = ("epoch", "steps", "seconds")  # what a Run notes by itself
+OURS = ("epoch", "steps", "seconds")  # that a Run records itself
 
 
 @spelled
 class Run:
-    """`for epoch in Run(epochs=10):` counts epochs from 0, and keeps what you `note` in each.
+    """`for epoch in Run(epochs=10):` counts epochs from 0, and records what you `note` in each.
 
-    After each epoch it says in one line how it went, adds a line of JSON to the file `log`, and
-    in a notebook draws the curves anew. With `watch`, the name of something noted, and `patience`
-    it ends when that has not become smaller (`largest=True`: larger) for so many epochs.
-    `history` has a dict for each epoch that is over.
+    After each epoch it prints a one-line summary, appends a line of JSON to the file `log`, and
+    redraws the curves in a notebook. With `watch`, the name of a noted value, and `patience`, it
+    stops once that value has not become smaller (`largest=True`: larger) for that many epochs.
+    `history` has a dict for each completed epoch.
     """
 
     def __init__(
@@ -46,13 +46,13 @@ class Run:
             )
         self.history: list[dict[str, Any]] = []
         self.screen = Screen(progress)
-        self._sums: dict[str, tuple[Any, int]] = {}  # of what was noted in this epoch, how often
+        self._sums: dict[str, tuple[Any, int]] = {}  # of this epoch's values, and their counts
         self._steps, self._running, self._stopped = 0, False, False
 
     # ---- the loop --------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[int]:
-        """The numbers of the epochs that are left, from 0 on."""
+        """The numbers of the remaining epochs; the first epoch of a Run is 0."""
         self._stopped = False
         while len(self.history) < self.epochs and not self._stopped and not self.is_stale:
             self._sums, self._steps, self._running = {}, 0, True
@@ -64,7 +64,7 @@ class Run:
             self._end(time.perf_counter() - start)
 
     def batches(self, loader: Iterable[T]) -> Iterator[T]:
-        """The batches of `loader`, and meanwhile a line that says how far they are."""
+        """The batches of `loader`, with a progress line meanwhile."""
         total = len(loader) if isinstance(loader, Sized) else None
         title = f"epoch {len(self.history) + 1} of {self.epochs}"
         try:
@@ -77,8 +77,8 @@ class Run:
             self.screen.clear()
 
     def note(self, **values: Tensor | float) -> None:
-        """Note numbers by name; of an epoch their mean is kept. A Tensor of one number is not read
-        now, so that nothing waits for it."""
+        """Note numbers by name; an epoch records their mean. A Tensor of one number is not read
+        until later, so that noting waits for nothing."""
         for name, value in values.items():
             if name in OURS:
                 raise ArgumentError(
@@ -98,19 +98,19 @@ class Run:
             self._sums[name] = total + value, count + 1
 
     def stop(self) -> None:
-        """This epoch is the last one."""
+        """End the run after this epoch."""
         self._stopped = True
 
     # ---- how it goes -----------------------------------------------------------------------------
 
     def noted(self) -> dict[str, float]:
-        """The means of what was noted in this epoch so far."""
+        """The means of the values noted so far in this epoch."""
         return {name: float(total) / count for name, (total, count) in self._sums.items()}
 
     @property
     def is_best(self) -> bool:
-        """Whether what is watched is better in this epoch (after it: in the last one) than in all
-        before it; nan never is."""
+        """Whether the watched value is better in this epoch (after it: in the last one) than in
+        every earlier epoch; nan never is."""
         now, before = (self.noted(), self.history) if self._running else (
             self.history[-1] if self.history else {}, self.history[:-1])  # fmt: skip
         value = self._watched(now)
@@ -120,7 +120,7 @@ class Run:
 
     @property
     def best(self) -> dict[str, Any] | None:
-        """The best epoch so far, None where nothing is watched or none is over."""
+        """The best epoch so far; None if nothing is watched or no epoch is complete."""
         if self.watch is None:
             return None
         found: dict[str, Any] | None = None
@@ -166,8 +166,8 @@ class Run:
     # ---- and when it is over ---------------------------------------------------------------------
 
     def curves(self) -> Any:
-        """A picture: a curve for each name that was noted, over the epochs."""
-        from tutor import viz  # whoever trains without pictures does not wait for it
+        """A picture with a curve over the epochs for each noted name."""
+        from tutor import viz  # slow to import, so only when pictures are wanted
 
         names = {name: None for epoch in self.history for name in epoch if name not in OURS}
         return viz.row(*[
@@ -176,11 +176,11 @@ class Run:
         ])  # fmt: skip
 
     def state_dict(self) -> dict[str, Any]:
-        """What an exact continuation needs: the epochs that are over."""
+        """The completed epochs, which is all that an exact continuation needs."""
         return {"history": [dict(epoch) for epoch in self.history]}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on after the epochs of that state; DataError if it is none of a Run."""
+        """Continue after the epochs of that state; DataError if it is not the state of a Run."""
         history = state.get("history") if isinstance(state, dict) else None
         good = isinstance(history, list) and all(
             isinstance(e, dict) and e.get("epoch") == i for i, e in enumerate(history, 1)

@@ -1,4 +1,4 @@
-"""Where a training says how it goes: a terminal, a notebook, or lines of a file."""
+"""Where a training reports its progress: a terminal, a notebook, or lines of a file."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-OFTEN = 0.2  # seconds between two updates: faster than that nobody reads
+OFTEN = 0.2  # seconds between two updates: nobody can read faster
 
 
 class Screen:
-    """A line that is written over while an epoch runs, and one that stays after it. Only on a
-    terminal is there a line to write over; in a notebook there are curves."""
+    """A line that is overwritten while an epoch runs, and one that stays after it. Only a terminal
+    has a line to overwrite; a notebook has curves instead."""
 
     def __init__(self, wanted: bool) -> None:
         self.wanted, self.shown, self.dirty = wanted, time.monotonic(), False
-        self.handle: Any = None  # of what the notebook displays
+        self.handle: Any = None  # of the notebook's display
 
     def is_due(self) -> bool:
         return self.wanted and sys.stderr.isatty() and time.monotonic() > self.shown + OFTEN
@@ -25,7 +25,7 @@ class Screen:
         self, title: str, done: int, total: int | None, noted: Mapping[str, float],
         counted: str = "batches",
     ) -> None:  # fmt: skip
-        """How far it is, `done` of `total` (None: nobody knows), and numbers by name."""
+        """Show progress, `done` of `total` (None: unknown), and numbers by name."""
         share = "" if total is None else f"{done / total:4.0%} of "
         far = f"{share}{done if total is None else total:,} {counted}"
         numbers = "".join(f", {name} {value:.4g}" for name, value in noted.items())
@@ -38,7 +38,7 @@ class Screen:
             self.dirty = False
 
     def say(self, line: str, picture: Callable[[], Any]) -> None:
-        """The line, and in a notebook the picture, in the place of the one before."""
+        """Print the line, and in a notebook replace the previous picture by the new one."""
         if not self.wanted:
             return
         print(line, flush=True)
@@ -52,7 +52,7 @@ class Screen:
 
 
 def notebook() -> Any:
-    """IPython's `display`, where this runs in a notebook; else None."""
+    """IPython's `display` in a notebook, otherwise None."""
     module = sys.modules.get("IPython")
     shell = None if module is None else module.get_ipython()
     if shell is None or not hasattr(shell, "kernel"):

@@ -1,4 +1,4 @@
-"""Pictures as SVG: memory, graphs, the walk backward, trainings, images.
+"""Pictures as SVG: memory, graphs, the backward walk, trainings, images.
 
     >>> from tutor import Tensor, viz
     >>> x = Tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -6,9 +6,9 @@
     >>> viz.bars({"naive": 0.4, "tiled": 9.5}, unit="GFLOP/s", title="matmul")
     <Picture 'matmul'>
 
-Each function returns a `Picture`, which Jupyter shows by itself and `.save(path)` writes. They need
-no other package, and no picture asks another file or host for anything. They know what a Tensor
-looks like (`.buf .shape .strides .offset`, `.op`), not what it is: classes of your own will do.
+Each function returns a `Picture`, which Jupyter displays and `.save(path)` writes. They need no
+other package, and no picture loads another file or contacts a host. They use a Tensor's attributes
+(`.buf .shape .strides .offset`, `.op`), not its class: classes of your own will do.
 docs/pictures.md has an example of each.
 """
 

@@ -31,12 +31,12 @@ def numbers_of(data: Any, what: str) -> list[float]:
 
 
 def drawable(value: float) -> bool:
-    """Neither nan nor infinite, nor so large that a difference of two could be."""
+    """Not nan or infinite, nor so large that the difference of two could overflow."""
     return abs(value) < 1e300
 
 
 def finite(values: Iterable[float], what: str) -> list[float]:
-    """Those that are drawable; a DataError if there are none."""
+    """The drawable values; a DataError if there are none."""
     found = [v for v in values if drawable(v)]
     if not found:
         raise DataError(what, "there is no finite number to be drawn", "give at least one")
@@ -56,7 +56,7 @@ def ticks(low: float, high: float, count: int = 5) -> list[float]:
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """Powers of ten from low to high; of a short span also 2 and 5 times these."""
+    """Powers of ten from low to high; for a short span also 2 and 5 times these."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     times = (1,) if math.log10(high / low) > 2.6 else (1, 2, 5)
     every = max(1, (last - first) // 6)
@@ -65,7 +65,7 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 
 def labels(at: Sequence[float]) -> list[str]:
-    """The ticks as text, with as many digits as tell them apart."""
+    """The ticks as text, with enough digits to tell them apart."""
     step = min((abs(b - a) for a, b in pairwise(at)), default=abs(at[0]) or 1.0)
     largest = max(map(abs, at))
     digits = max(0, -math.floor(math.log10(step) + 1e-9)) if step > 0 else 0
@@ -81,7 +81,7 @@ def _power(t: float, digits: int = 2) -> str:
 
 
 class Frame:
-    """A rectangle of the page, and how numbers are mapped into it."""
+    """A rectangle of the page, and the mapping of numbers into it."""
 
     def __init__(self, left: float, top: float, width: float, height: float,
                  xs: Point, ys: Point, log: bool = False) -> None:  # fmt: skip
@@ -118,7 +118,7 @@ class Frame:
         for t, words in zip(at, shown, strict=True):
             y = self.y(t)
             parts.append(path(f"M{number(self.left)} {number(y)}h{number(self.width)}", "frame", 1))
-            right = max(self.left - 8, width_of(words, 12) + 4)  # never out of the picture
+            right = max(self.left - 8, width_of(words, 12) + 4)  # never outside the picture
             parts.append(text(right, y + 4, words, 12, "soft", "end"))
         parts.append(path(f"M{number(self.left)} {number(low)}h{number(self.width)}", "line", 1.25))
         if x_name:
@@ -129,7 +129,7 @@ class Frame:
 
 
 def _widened(span: Point) -> Point:
-    """A span that is not empty, so that one can divide by it."""
+    """A span that is not empty, so that it can be divided by."""
     low, high = span
     if high > low:
         return span
@@ -138,7 +138,7 @@ def _widened(span: Point) -> Point:
 
 
 def apart(wishes: Sequence[float], gap: float) -> list[float]:
-    """Heights near to the wished ones, in their order, and no two nearer than `gap`."""
+    """Heights close to the wished ones, in the same order, with at least `gap` between any two."""
     order = sorted(range(len(wishes)), key=lambda k: wishes[k])
     at = [wishes[k] for k in order]
     for _ in range(len(at)):

@@ -29,15 +29,15 @@ from tutor.viz.svg import (
     width_of,
 )
 
-# numbers, or points (x, y); by name, where there are several of them
+# numbers, or points (x, y); by name if there are several series
 Series: TypeAlias = TensorLike | Mapping[str, TensorLike]
 
 WIDTH, MARGIN = 720, 24
-MOST_POINTS = 1200  # a longer curve is drawn by the lowest and highest value of each stretch
+MOST_POINTS = 1200  # a longer curve is drawn by the extremes of each stretch
 
 
 def _named(data: Series, what: str) -> Mapping[str, Any]:
-    """`data` as {name: values}; a list alone is one series without a name."""
+    """`data` as {name: values}; a plain list is one series without a name."""
     found = data if isinstance(data, Mapping) else {"": data}
     if not found:
         raise DataError(what, "nothing was given", 'give for example {"train": [1.0, 0.5]}')
@@ -45,7 +45,7 @@ def _named(data: Series, what: str) -> Mapping[str, Any]:
 
 
 def _points(values: Any, what: str) -> list[Point]:
-    """(x, y) of a series: its numbers at 0, 1, 2, ..., or the pairs that were given."""
+    """(x, y) of a series: its numbers at 0, 1, 2, ..., or the pairs as they are."""
     values = values.tolist() if hasattr(values, "tolist") else list(values)
     if values and all(isinstance(v, (tuple, list)) for v in values):
         flat = numbers_of(values, what)
@@ -56,7 +56,7 @@ def _points(values: Any, what: str) -> list[Point]:
 
 
 def _thinned(points: list[Point]) -> list[Point]:
-    """As many points as can be told apart: of each stretch its lowest and its highest."""
+    """As many points as the eye can separate: the lowest and the highest of each stretch."""
     if len(points) <= MOST_POINTS:
         return points
     size = -(-len(points) // (MOST_POINTS // 2))
@@ -69,12 +69,12 @@ def _thinned(points: list[Point]) -> list[Point]:
 
 
 def _tag(name: str, value: float) -> str:
-    """What stands at the end of a line: a long name is cut, the value never."""
+    """The label at the end of a line: a long name is cut, the value never."""
     return f"{fit(name, 150, 13, bold=True)} {short(value)}".strip()
 
 
 def running_mean(values: Sequence[float], window: int) -> list[float]:
-    """The mean of each value and those around it, up to `window // 2` on either side.
+    """The mean of each value and its neighbours, up to `window // 2` on either side.
 
     >>> running_mean([2.0, 4.0, 6.0, 8.0], 2)
     [3.0, 4.0, 6.0, 7.0]
@@ -88,8 +88,8 @@ def running_mean(values: Sequence[float], window: int) -> list[float]:
 
 
 def _band(piece: list[Point], window: int) -> list[Point]:
-    """The outline of where a curve went: the highest of every `window` values, then the lowest,
-    backward. A value at the border of two stretches belongs to both, so that no peak is cut off."""
+    """The outline of a curve's range: the highest of every `window` values, then the lowest, in
+    reverse. A value on the border of two stretches belongs to both, so no peak is cut off."""
     starts = range(0, len(piece), max(window, -(-len(piece) // (MOST_POINTS // 2))))
     stretches = [piece[i : i + starts.step + 1] for i in starts]
     highest = [(s[0][0], max(y for _, y in s)) for s in stretches]
@@ -101,19 +101,19 @@ def _band(piece: list[Point], window: int) -> list[Point]:
 def curves(
     series: Series, title: str = "", x: str = "", y: str = "", log: bool = False, smooth: int = 1
 ) -> Picture:
-    """A line for each of {name: values}, with its name and last value at its end.
+    """A line for each of {name: values}, labelled with its name and last value at its end.
 
-    Values are numbers, drawn at 0, 1, 2, ..., or pairs (x, y). With `log` the y-axis counts powers
-    of ten. With `smooth=50` each line is the mean of about 50 values around, over a pale band as
-    wide as they spread: for the losses of a training, of which no two are alike. What cannot be
-    drawn (nan, infinity, with `log` also 0 and below) leaves a gap and is counted below the
-    picture. Raises DataError where nothing is left to be drawn, or with smooth < 1.
+    Values are numbers, drawn at 0, 1, 2, ..., or pairs (x, y). `log` makes the y-axis logarithmic.
+    With `smooth=50` each line is a running mean of about 50 values, over a pale band of their
+    range: for the losses of a training, which vary from step to step. Values that cannot be drawn
+    (nan, infinity, with `log` also 0 and below) leave a gap and are counted below the picture.
+    Raises DataError if nothing is left to draw, or for smooth < 1.
     """
     if not isinstance(smooth, int) or smooth < 1:
         raise DataError(f"curves(smooth={smooth!r})", "that is no number of values",
                         "give 1, for every value as it is, or more")  # fmt: skip
     title = title or y or "curves"
-    drawn: dict[str, list[list[Point]]] = {}  # of each series the pieces between its gaps
+    drawn: dict[str, list[list[Point]]] = {}  # the pieces of each series between its gaps
     gone = 0
     for name, values in _named(series, "curves").items():
         pieces: list[list[Point]] = [[]]
@@ -162,7 +162,7 @@ def curves(
 
 
 def _told(name: str, pieces: list[list[Point]]) -> str:
-    """A curve in words: where it begins and ends, and its lowest and highest points."""
+    """A description of a curve: its first and last, lowest and highest points."""
     points = [p for piece in pieces for p in piece]
     low, high = (end(points, key=lambda p: p[1]) for end in (min, max))
     (x0, y0), (x1, y1) = points[0], points[-1]
@@ -173,13 +173,13 @@ def _told(name: str, pieces: list[list[Point]]) -> str:
 
 
 def _smoothed(piece: list[Point], window: int) -> list[Point]:
-    """The piece of a curve, each value replaced by the mean of those around it."""
+    """The piece of a curve, each value replaced by the mean of its neighbourhood."""
     means = running_mean([py for _, py in piece], window) if window > 1 else [y for _, y in piece]
     return [(px, mean) for (px, _), mean in zip(piece, means, strict=True)]
 
 
 def _line(piece: list[Point], frame: Frame, k: int, smooth: int) -> str:
-    """One piece of the k-th curve; where it is smoothed, over the band of its values."""
+    """One piece of the k-th curve; if smoothed, over the band of its values."""
     stroke, dashes = SERIES[k % len(SERIES)], "6 4" if k >= len(SERIES) else None
     at = [(frame.x(px), frame.y(py)) for px, py in _thinned(_smoothed(piece, smooth))]
     if len(at) == 1:
@@ -193,10 +193,10 @@ def _line(piece: list[Point], frame: Frame, k: int, smooth: int) -> str:
 
 
 def histogram(series: Series, bins: int = 40, title: str = "", x: str = "") -> Picture:
-    """How often each size of number occurs, one histogram below the other over one x-axis.
+    """How often each size of number occurs: one histogram per series, above a common x-axis.
 
-    Each stands with its mean, its standard deviation and how many numbers are not finite. Heights
-    are shares of that series. Raises DataError without a finite number, or with bins < 1.
+    Each is labelled with its mean, its standard deviation and its count of non-finite numbers.
+    Heights are shares of the series. Raises DataError without a finite number, or for bins < 1.
 
         >>> histogram({"small": [0.1, 0.2, 0.2], "large": [0.9, 1.0]}, bins=4)
         <Picture 'histogram of small, large'>
@@ -246,7 +246,7 @@ def histogram(series: Series, bins: int = 40, title: str = "", x: str = "") -> P
 
 
 def _x_axis(frame: Frame, y: float, name: str) -> str:
-    """Ticks below all small multiples, with lines up through them."""
+    """Ticks below the stack of histograms, with lines up through them."""
     at = ticks(*frame.xs, count=6)
     parts = []
     for t, words in zip(at, labels(at), strict=True):
@@ -259,9 +259,9 @@ def _x_axis(frame: Frame, y: float, name: str) -> str:
 
 
 def bars(values: Mapping[str, Tensor | Number], unit: str = "", title: str = "") -> Picture:
-    """A horizontal bar for each of {label: number}, in the order given, with the number beside it.
+    """A horizontal bar for each of {label: number}, in the given order, labelled with its number.
 
-    Numbers below 0 go to the left; nan and infinity have no bar. Raises DataError of nothing.
+    Negative numbers go to the left; nan and infinity have no bar. DataError without any number.
 
         >>> bars({"naive": 0.4, "tiled": 9.5}, unit="GFLOP/s")
         <Picture 'naive 0.4 GFLOP/s, tiled 9.5 GFLOP/s'>

@@ -1,4 +1,4 @@
-"""A ball that walks down a curve: what gradient descent does, in one dimension."""
+"""A ball that rolls down a curve step by step: gradient descent in one dimension."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SAMPLES, HOLD, MOST_STEPS = 160, 2, 100
 
 
 def _value(f: Callable[[float], TensorLike], x: float) -> float:
-    """f(x) as a float; nan where f refuses x."""
+    """f(x) as a float; nan if f refuses x."""
     try:
         return numbers_of(f(x), "f(x)")[0]
     except (ArithmeticError, ValueError):
@@ -27,10 +27,10 @@ def plane(
     f: Callable[[float], TensorLike], path_of_x: TensorLike, title: str = "", x: str = "x",
     y: str = "f(x)",
 ) -> Picture:  # fmt: skip
-    """The curve of f and a ball that stands, one second each, at every x of the path.
+    """The curve of f, and a ball that spends one second at every x of the path.
 
-    Whoever has asked their system for less motion sees the ball at the last x; the earlier places
-    stay as small marks. `f` is given a float. Raises DataError where the path has no x, or f no
+    Readers whose system asks for reduced motion see the ball at the last x; the earlier places stay
+    as small marks. `f` takes a float. Raises DataError for a path without an x, or if f has no
     finite value on it.
 
         >>> plane(lambda x: (x - 3) ** 2, [0.0, 1.5, 2.25])
@@ -38,7 +38,7 @@ def plane(
     """
     xs = finite(numbers_of(path_of_x, "the path of a plane"), "the path of a plane")
     title = title or f"from {x} = {short(xs[0])} to {x} = {short(xs[-1])} in {len(xs) - 1} steps"
-    if len(xs) > MOST_STEPS:  # evenly chosen, both ends among them
+    if len(xs) > MOST_STEPS:  # evenly spaced, including both ends
         chosen = [round(k * (len(xs) - 1) / (MOST_STEPS - 1)) for k in range(MOST_STEPS)]
         xs = [xs[k] for k in chosen]
     ys = [_value(f, v) for v in xs]

@@ -1,4 +1,4 @@
-"""Numbers over a plane: tables as heat maps, and what a classifier thinks of each point.
+"""Numbers over a plane: tables as heat maps, and a classifier's probability at each point.
 
 >>> heatmap([[1, 2], [3, 4]], ["a", "b"], ["x", "y"], title="counts")
 <Picture 'counts'>
@@ -29,7 +29,7 @@ from tutor.viz.svg import (
 
 MARGIN, CELL_HIGH, SMALLEST, MOST_CELLS = 24, 34, 46, 4096
 LEVELS = 10  # shades of a colour
-# Opacity of the largest number: as strong as words on it can be read, 4.5 to 1 (WCAG 2.2, 1.4.3).
+# Opacity of the largest number: words on it need a contrast of 4.5 to 1 (WCAG 2.2, 1.4.3).
 STRONGEST, WORDLESS = 0.52, 0.85
 
 
@@ -45,7 +45,7 @@ def _rows(matrix: Any, what: str) -> list[list[Any]]:
 
 
 def _kind(k: int) -> tuple[str, float]:
-    """(fill, opacity) of the k-th word: the pale colours, then stronger ones."""
+    """(fill, opacity) of the k-th distinct word: first the pale colours, then stronger ones."""
     return [(tint(k), 1.0), (SERIES[k % 5], 0.32), (SERIES[k % 5], 0.46)][min(k // 5, 2)]
 
 
@@ -57,8 +57,8 @@ def heatmap(
 ) -> Picture:
     """A table whose cells are shaded by size: blue above 0, orange below, "nan" without colour.
 
-    Cells of text are coloured by what they say, so that equal words are seen at a glance. Raises
-    ShapeError where rows or labels do not fit.
+    Cells of text are coloured by their content, so that equal words stand out. Raises ShapeError if
+    the rows or labels do not fit.
     """
     rows = _rows(matrix, "heatmap")
     high, wide = len(rows), len(rows[0])
@@ -127,7 +127,7 @@ def heatmap(
 
 
 def _area(points: Sequence[Point]) -> tuple[Point, Point]:
-    """The ranges of x and y of the points, and a tenth more on each side."""
+    """The ranges of x and y of the points, with a margin of a tenth on each side."""
     spans = []
     for values in zip(*points, strict=True):
         room = 0.1 * (max(values) - min(values)) or 1.0
@@ -136,8 +136,8 @@ def _area(points: Sequence[Point]) -> tuple[Point, Point]:
 
 
 def mesh(points: TensorLike, size: int = 40) -> list[list[float]]:
-    """The middles [x, y] of `size` x `size` cells over the area of the points, row by row from the
-    lowest y on: what to ask a model for, to hand its answers to `boundary`.
+    """The centres [x, y] of `size` x `size` cells over the area of the points, row by row from the
+    lowest y: the inputs for a model whose outputs go to `boundary`.
 
         >>> len(mesh([[0.0, 0.0], [1.0, 2.0]], size=10))
         100
@@ -164,10 +164,10 @@ def boundary(
 ) -> Picture:
     """Points of two classes (labels 0 and 1) over the probability of class 1 in the plane.
 
-    `grid` is a function that is given a list of [x, y] and returns that many probabilities, or the
-    probabilities themselves, for the cells of `mesh(points, size)`: size * size of them, row by row
-    from the lowest y on. The line is where they pass 1/2. Raises ShapeError where numbers of
-    points, labels or cells do not fit.
+    `grid` is a function from a list of [x, y] to as many probabilities, or the probabilities
+    themselves, for the cells of `mesh(points, size)`: size * size of them, row by row from the
+    lowest y. The line is where they cross 1/2. Raises ShapeError if the numbers of points, labels
+    or cells do not fit.
 
         >>> boundary([[0, 0], [1, 1]], [0, 1], lambda cells: [0.5 * x + 0.25 for x, y in cells])
         <Picture 'decision boundary'>
@@ -230,8 +230,8 @@ def boundary(
 
 
 def _halves(cells: Sequence[float], size: int) -> Iterable[tuple[Point, Point]]:
-    """The line where the probability is 1/2, in pieces (marching squares): in each square between
-    four middles of cells, it joins the sides that it crosses."""
+    """The line of probability 1/2, in pieces (marching squares): each square between the centres of
+    four cells contributes a line between the sides that are crossed."""
     for b in range(size - 1):
         for a in range(size - 1):
             corners = [(a, b), (a + 1, b), (a + 1, b + 1), (a, b + 1)]

@@ -1,4 +1,4 @@
-"""Films: pictures one after the other, in one SVG that moves by itself."""
+"""Films: pictures one after the other, as a single animated SVG."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tutor.viz.svg import Picture, _pictures, number, rect, tag
 
 
 def pausable(markup: str, name: str, width: float, height: float) -> tuple[str, str]:
-    """Moving markup as one group that stands still while it is pointed at, or has the focus (by
-    the Tab key, a click or a tap); and the rule that its style needs for it."""
+    """Animated markup as one group that pauses while the pointer is over it, or while it has the
+    focus (by the Tab key, a click or a tap); and the style rule for that."""
     whole = rect(0, 0, width, height, "none", pointer_events="all")
     rule = f".{name}:is(:hover,:focus) *{{animation-play-state:paused}}"
     return tag("g", whole + markup, class_=name, tabindex="0"), rule
@@ -21,11 +21,11 @@ def pausable(markup: str, name: str, width: float, height: float) -> tuple[str, 
 def film(
     pictures: Iterable[Picture], seconds: float = 0.25, hold: float = 2.0, title: str = ""
 ) -> Picture:
-    """Each picture for `seconds`, the last one `hold` seconds longer, and then from the beginning.
+    """Each picture for `seconds`, the last one `hold` seconds longer, then again from the start.
 
-    It stands still while it is pointed at, or clicked. Who has asked their system for less motion
-    sees the last picture, as does a program that knows no animation. DataError of nothing; sizes
-    may differ, the film is as large as the largest.
+    It pauses while the pointer is over it, or after a click. Readers whose system asks for reduced
+    motion see the last picture, as do programs without animation. Sizes may differ: the film is as
+    large as the largest picture. DataError without any picture.
 
         >>> from tutor.viz import curves
         >>> film([curves([1.0, 0.5][: n + 1]) for n in range(2)], title="learning")
@@ -38,7 +38,7 @@ def film(
     checks.number("film(seconds=...)", seconds, 1e-3, nan=False)
     checks.number("film(hold=...)", hold, 0, nan=False)
     whole = seconds * len(frames) + hold
-    # A name of its own: several films may stand in one page, which knows one set of keyframes.
+    # A unique name: several films may be in one page, which shares one set of keyframes.
     name = f"film{zlib.crc32(''.join(f.body for f in frames).encode()):08x}"
     parts, rules = [], []
     for i, frame in enumerate(frames):
@@ -51,7 +51,7 @@ def film(
         )
         rules.append(f"@keyframes {name}-{i}{{{frames_of}}}")
         rules.append(f".{name}-{i}{{animation:{name}-{i} {number(whole)}s step-end infinite}}")
-        # Without animations, or where motion is not wanted, these attributes say what is seen.
+        # Without animations, or with reduced motion, these attributes decide what is visible.
         parts.append(tag("g", frame.body, class_=f"{name}-{i}",
                          visibility="visible" if last else "hidden"))  # fmt: skip
     style = "".join(dict.fromkeys(frame.style for frame in frames))

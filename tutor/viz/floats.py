@@ -1,4 +1,4 @@
-"""The bits of a float: sign, exponent, fraction, and how the number is made of them."""
+"""The bits of a float: sign, exponent, fraction, and how they make up the number."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tutor.dtype import LAYOUTS, DType
 from tutor.errors import DTypeError
 from tutor.viz.svg import TIMES, Picture, rect, text, width_of
 
-MARGIN, GROUP = 22, 8  # around the picture; between sign, exponent and fraction
+MARGIN, GROUP = 22, 8  # around the picture; between sign, exponent, fraction
 PARTS = (("sign", "pink"), ("exponent", "green"), ("fraction", "blue"))
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 MINUS = "\N{MINUS SIGN}"
@@ -24,7 +24,7 @@ class Parts(NamedTuple):
 
     dtype: DType
     sign: int
-    exponent: int  # as it is stored
+    exponent: int  # as stored
     fraction: int
     exponent_bits: int
     fraction_bits: int
@@ -38,17 +38,17 @@ class Parts(NamedTuple):
 
     @property
     def bias(self) -> int:
-        """What is stored more than meant, so that no exponent needs a sign."""
+        """The difference between stored and true exponent, so that the stored one has no sign."""
         return (1 << self.exponent_bits - 1) - 1
 
     @property
     def special(self) -> bool:
-        """Whether all bits of the exponent are 1: infinity, or not a number."""
+        """Whether all bits of the exponent are 1: infinity or nan."""
         return self.exponent == (1 << self.exponent_bits) - 1
 
     @property
     def leading(self) -> int:
-        """The digit before the point: 1, but 0 for the numbers nearest to zero."""
+        """The digit before the point: 1, or 0 for the (subnormal) numbers closest to zero."""
         return int(self.exponent > 0)
 
     @property
@@ -62,7 +62,7 @@ class Parts(NamedTuple):
 
 
 def take_apart(x: float, dtype: DTypeLike) -> Parts:
-    """The float of `dtype` that is nearest to `x`, as its parts. DTypeError for other dtypes."""
+    """The float of `dtype` closest to `x`, as its parts. DTypeError for other dtypes."""
     kind = dtypes.of(dtype)
     if not kind.is_float:
         floats = ", ".join(other.name for other in dtypes.TABLE if other.is_float)
@@ -80,7 +80,7 @@ def take_apart(x: float, dtype: DTypeLike) -> Parts:
 
 
 def words_for(parts: Parts) -> tuple[str, str, str, str]:
-    """What sign, exponent and fraction say, and the number that they are together."""
+    """The meanings of sign, exponent and fraction, and the number that they form."""
     sign = "+" if not parts.sign else MINUS
     ones = f"all {parts.exponent_bits} bits are 1"
     if parts.special and parts.fraction:
@@ -101,11 +101,11 @@ def words_for(parts: Parts) -> tuple[str, str, str, str]:
 
 
 def bits_of(x: float, *formats: DTypeLike) -> Picture:
-    """The bits of `x` as each of `formats`, names of float dtypes ("float32" if there are none).
+    """The bits of `x` in each of `formats`, names of float dtypes (default: "float32").
 
-    A float is (-1)^sign * (1 + fraction / 2^bits) * 2^(exponent - bias), as IEEE 754 has it. What
-    is drawn is the float nearest to `x`. Raises DTypeError for a dtype that is no float, or an `x`
-    that is no number.
+    A float is (-1)^sign * (1 + fraction / 2^bits) * 2^(exponent - bias), as in IEEE 754. The
+    picture shows the float closest to `x`. Raises DTypeError for a dtype that is not a float, or
+    an `x` that is not a number.
 
         >>> bits_of(0.1, "float16", "float32")
         <Picture 'the bits of 0.1 as float16, float32'>

@@ -1,4 +1,4 @@
-"""The backward walk, step by step: which op is visited, what arrives, what it hands on."""
+"""The backward walk, step by step: the op visited, its incoming gradient, what it passes on."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tutor.errors import GraphError
 
 
 class Visit(NamedTuple):
-    """One step: `op` gets `gradient` and hands `shares` on, one (input, gradient) for each input
-    that wants one."""
+    """One step: `op` receives `gradient` and passes `shares` on, an (input, gradient) for each
+    input that requires one."""
 
     op: Any
     gradient: Any
@@ -20,10 +20,10 @@ class Visit(NamedTuple):
 
 
 def visits(y: Any) -> list[Visit]:
-    """What `y.backward()` would do, in its order, done on the side: no `.grad` is touched and the
-    graph is not freed. Where y holds several numbers, it is the gradient of their sum.
+    """The steps of `y.backward()`, in order, computed on the side: no `.grad` changes and the graph
+    is not freed. If y holds several numbers, it is the gradient of their sum.
 
-    Raises GraphError as backward() does: where the graph was freed, or a saved value changed.
+    Raises GraphError as backward() does: for a freed graph, or a saved value that has changed.
 
         >>> from tutor import Tensor
         >>> x = Tensor(3.0, requires_grad=True)

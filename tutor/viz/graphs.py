@@ -10,7 +10,7 @@
     |   `-- 2.0
     `-- 3.0
 
-Classes of your own can be drawn, too: see tutor/viz/recorded.py for what they need.
+Classes of your own can be drawn as well: see tutor/viz/recorded.py for what they need.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ LEGEND = (("blue wash", "leaf that wants a gradient"), ("wash", "constant"),
 
 
 def graded(gradient: str) -> list[str]:
-    """The lines of a gradient in a box: a matrix stands below its head."""
+    """The lines of a gradient in a box: a matrix goes below its heading."""
     return ["grad", *gradient.split("\n")] if "\n" in gradient else [f"grad {gradient}"]
 
 
 class Drawing:
-    """The boxes and arrows of a graph, with room in each box for a gradient as large as `room`."""
+    """The boxes and arrows of a graph; each box has room for a gradient of the size `room`."""
 
     def __init__(
         self, recorded: Recorded, room: Mapping[int, str] | None = None, across: float = ACROSS
@@ -74,7 +74,7 @@ class Drawing:
         return max(wide + 22, 54), 26 * bool(head) + 17 * len(lines) + 10
 
     def _route(self, b: int, node: Node, bends: list[list[tuple[float, float]]]) -> None:
-        """The points of each edge into box b; those that come from above arrive above."""
+        """The points of each edge into box b; edges from above end above the others."""
         (x1, y1), (w, h) = self.middle[b], self.sizes[b]
         count = len(node.inputs)
         starts = [bend[-1][1] + MARGIN if bend else self.middle[a][1]
@@ -99,7 +99,7 @@ class Drawing:
         return svg.arrow(d, start if back else end, (-1 if back else 1, 0), stroke, width)
 
     def box(self, v: int, gradients: bool = True) -> str:
-        """The box of node v; without `gradients` their place stays empty."""
+        """The box of node v; without `gradients` their space stays empty."""
         node, (x, y), (w, h) = self.nodes[v], self.middle[v], self.sizes[v]
         left, top = x - w / 2, y - h / 2
         head, is_op = self._head(node), node.op is not None
@@ -133,8 +133,8 @@ class Drawing:
 
 
 def gradients_of(y: Any, recorded: Recorded) -> dict[int, str]:
-    """The gradient at each node, as text: by a walk of our own, or what a class of your own has
-    kept as `.grad`."""
+    """The gradient at each node, as text: from a separate walk, or from the `.grad` that a class of
+    your own stores."""
     if op_of(y) is None or not hasattr(op_of(y), "saved"):
         kept = {v: getattr(node.tensor, "grad", None) for v, node in enumerate(recorded.nodes)}
         return {v: block(g) for v, g in kept.items() if g is not None}
@@ -152,11 +152,11 @@ def gradients_of(y: Any, recorded: Recorded) -> dict[int, str]:
 def graph(y: Any, grads: bool = False, names: Mapping[str, Any] | None = None) -> Picture:
     """The graph that `y.backward()` would walk: leaves at the left, the result at the right.
 
-    A box of round corners is an op with the tensor it made; what is used twice is drawn once. With
-    `grads` each box also has the gradient of y (of y.sum(), where y holds several numbers). `names`
-    says what you call your tensors: {"x": x, "loss": loss}.
+    A rounded box is an op with the tensor it made; anything used twice is drawn once. With `grads`
+    each box also shows the gradient of y (of y.sum(), if y holds several numbers). `names` labels
+    your tensors: {"x": x, "loss": loss}.
 
-    Of a graph of more than 60 ops those nearest to y are drawn. Raises DTypeError for what is no
+    Of more than 60 ops only those closest to y are drawn. Raises DTypeError for anything but a
     tensor, GraphError for a graph with a cycle, or, with grads, one that cannot be walked.
     """
     recorded = Recorded(y, names)

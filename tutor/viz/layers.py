@@ -1,7 +1,7 @@
-"""Where the boxes of a graph stand: in layers, from left to right, with few crossings.
+"""The layout of a graph's boxes: in layers, from left to right, with few crossings.
 
-The usual three steps (Sugiyama, Tagawa and Toda 1981): give each box a layer, order the boxes of
-each layer, then choose heights. Nothing here is recursive, and nothing knows what a box is.
+The usual three steps (Sugiyama, Tagawa and Toda 1981): assign each box to a layer, order the boxes
+of each layer, then choose heights. No function is recursive or depends on what a box is.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ SWEEPS = 8
 
 
 def topological(size: int, edges: Sequence[Edge]) -> list[int] | None:
-    """The numbers 0 .. size-1, each after all from which an edge leads to it; None of a cycle."""
+    """The numbers 0 .. size-1, each after all that have an edge to it; None if there is a cycle."""
     after: list[list[int]] = [[] for _ in range(size)]
     waiting = [0] * size
     for a, b in edges:
         after[a].append(b)
         waiting[b] += 1
     order = [v for v in range(size) if not waiting[v]]
-    for v in order:  # it grows while it is walked
+    for v in order:  # it grows during the loop
         for w in after[v]:
             waiting[w] -= 1
             if not waiting[w]:
@@ -30,8 +30,8 @@ def topological(size: int, edges: Sequence[Edge]) -> list[int] | None:
 
 
 def layers_of(size: int, edges: Sequence[Edge]) -> list[int]:
-    """The layer of each: one behind the last of its inputs; what has none, just before its first
-    reader."""
+    """The layer of each box: one after its last input; a box without inputs is just before its
+    first reader."""
     layer = [0] * size
     inputs: list[list[int]] = [[] for _ in range(size)]
     readers: list[list[int]] = [[] for _ in range(size)]
@@ -47,25 +47,25 @@ def layers_of(size: int, edges: Sequence[Edge]) -> list[int]:
 
 
 class Place:
-    """A box in its layer, or a bend of an edge that passes this layer: then `height` is small."""
+    """A box in its layer, or a bend of an edge that crosses this layer (with a small `height`)."""
 
     def __init__(self, layer: int, height: float, weight: float = 1.0) -> None:
         self.layer, self.height, self.weight = layer, height, weight
         self.before: list[Place] = []
         self.after: list[Place] = []
-        self.y = 0.0  # of the middle
+        self.y = 0.0  # of the centre
 
 
 def arrange(
     sizes: Sequence[tuple[float, float]], edges: Sequence[Edge], across: float, down: float
 ) -> tuple[list[tuple[float, float]], list[list[tuple[float, float]]], float, float]:
-    """For boxes of `sizes` (width, height): the middle of each, the points that each edge passes
-    (its end points left out), and the width and height of it all.
+    """For boxes of `sizes` (width, height): the centre of each, the points that each edge passes
+    (without its end points), and the total width and height.
 
     `across` and `down` are the gaps between layers, and between boxes of one layer.
     """
     layer = layers_of(len(sizes), edges)
-    fed = {b for _, b in edges}  # the others, leaves, make room and do not push
+    fed = {b for _, b in edges}  # leaves, the other boxes, make room and do not push
     places = [Place(k, h, 1.0 if v in fed else 0.001)
               for v, (k, (_, h)) in enumerate(zip(layer, sizes, strict=True))]  # fmt: skip
     columns: list[list[Place]] = [[] for _ in range(max(layer, default=-1) + 1)]
@@ -85,13 +85,13 @@ def arrange(
             p.after.append(q)
             q.before.append(p)
 
-    for sweep in range(SWEEPS):  # order: each where its neighbours stand, on average
+    for sweep in range(SWEEPS):  # order: each at the mean place of its neighbours
         forward = sweep % 2 == 0
         for column in columns if forward else reversed(columns):
             _spread(column, down)
             column.sort(key=lambda p: _mean(p.before if forward else p.after, p.y))
             _spread(column, down)
-    for sweep in range(SWEEPS):  # heights: the same, but nobody passes anybody
+    for sweep in range(SWEEPS):  # heights: the same, but keeping the order
         forward = sweep % 2 == 1
         for column in columns if forward else reversed(columns):
             _settle(column, [_mean(p.before if forward else p.after, p.y) for p in column], down)
@@ -115,7 +115,7 @@ def _mean(places: Sequence[Place], default: float) -> float:
 
 
 def _spread(column: list[Place], gap: float) -> None:
-    """One below the other, around 0, in the order that they have."""
+    """Stack the column around 0, in its order."""
     y = -(sum(p.height for p in column) + gap * (len(column) - 1)) / 2
     for p in column:
         p.y = y + p.height / 2
@@ -123,14 +123,14 @@ def _spread(column: list[Place], gap: float) -> None:
 
 
 def _settle(column: list[Place], wanted: Sequence[float], gap: float) -> None:
-    """Each as near to its wanted height as the order and the gaps allow.
+    """Move each as close to its wanted height as the order and the gaps allow.
 
-    What would overlap becomes a block that stands at the mean of its members' wishes; blocks that
-    touch are joined (pool adjacent violators, which is exact for squared distances).
+    Overlapping items form a block at the mean of its members' wishes; blocks that touch are merged
+    (pool adjacent violators, which is exact for squared distances).
     """
-    blocks: list[tuple[float, float, int]] = []  # wished place of the first one, weight, members
+    blocks: list[tuple[float, float, int]] = []  # wanted place of its first member, weight, members
     starts, y = [], 0.0
-    for p in column:  # how far below the first one each stands, if all stand close together
+    for p in column:  # each one's distance below the first, if stacked tightly
         starts.append(y + p.height / 2)
         y += p.height + gap
     for p, wish, start in zip(column, wanted, starts, strict=True):

@@ -1,12 +1,12 @@
-"""Where each element of a tensor stands in memory.
+"""Memory maps: where each element of a tensor is in memory.
 
     >>> from tutor import Tensor
     >>> explain(Tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).T, highlight=(2, 0))
     <Picture 'shape (3, 2), strides (1, 3), offset 0'>
 
-Whatever has `.buf .shape .strides .offset` can be drawn, of which `buf[i]` and `len(buf)` are used:
-a class of your own, too, and one that is still wrong: what it would read outside of its memory is
-drawn in pink with a "?".
+Any object with `.buf .shape .strides .offset` can be drawn; it uses `buf[i]` and `len(buf)`. It may
+be of a class of your own, even one that is still wrong: reads outside of the memory are drawn in
+pink with a "?".
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from tutor.viz.where import Index, Layout, Walked
 
 CELL, TALL = 50, 44  # a cell with a number and a position
 MARGIN, PER_LINE = 22, 14  # cells of memory in one line
-MOST_CELLS = 5 * PER_LINE  # of a longer memory some are left out
-MOST_ROWS, MOST_COLUMNS, MOST_SHEETS = 7, 9, 4  # of a larger grid some are left out
-GAP = None  # stands for what is left out
+MOST_CELLS = 5 * PER_LINE  # the rest of a longer memory is left out
+MOST_ROWS, MOST_COLUMNS, MOST_SHEETS = 7, 9, 4  # the rest of a larger grid is left out
+GAP = None  # marks an omission
 
 
 def _cut(size: int, most: int, keep: int = 0) -> list[int | None]:
-    """range(size), of which GAPs take the place of the middle where it is longer than `most`."""
+    """range(size) with its middle replaced by GAPs if it is longer than `most`."""
     if size <= most:
         return list(range(size))
     shown = sorted({*range(most - 2), keep, size - 1})
@@ -41,7 +41,7 @@ def _cut(size: int, most: int, keep: int = 0) -> list[int | None]:
 
 
 def _color(index: Index | None, shape: Index) -> str:
-    """Rows are told apart by colour: the axis before the last one, or the elements of one axis."""
+    """The colour of an element, by its row: by the axis before the last one, or the only axis."""
     if index is None:
         return "wash"
     return svg.tint(index[-2] if len(index) > 1 else index[0] if index else 0)
@@ -61,7 +61,7 @@ def _cell(x: float, y: float, fill: str, value: str, small: str, **more: Any) ->
 
 
 def _sheets(layout: Layout, chosen: Index) -> Iterator[tuple[str, Index] | None]:
-    """(caption, leading index) of each grid to be drawn: of three axes there are several."""
+    """(caption, leading index) of each grid to be drawn: three axes have several grids."""
     leading = chosen[:-3] if len(layout.shape) > 3 else ()
     if len(layout.shape) < 3:
         yield "", ()
@@ -74,7 +74,7 @@ def _sheets(layout: Layout, chosen: Index) -> Iterator[tuple[str, Index] | None]
 
 def _grid(layout: Layout, leading: Index, chosen: Index | None, x: float, y: float
           ) -> tuple[str, float, float, tuple[float, float] | None]:  # fmt: skip
-    """One grid at (x, y): markup, width, height, and where the chosen element stands in it."""
+    """One grid at (x, y): markup, width, height, and the place of the chosen element in it."""
     rest = layout.shape[len(leading) :]
     inner = chosen[len(leading) :] if chosen and chosen[: len(leading)] == leading else None
     keep = (inner or (0, 0)) if len(rest) > 1 else (0, *(inner or (0,)))
@@ -108,7 +108,7 @@ def _grid(layout: Layout, leading: Index, chosen: Index | None, x: float, y: flo
 
 
 def _memory_positions(layouts: list[Layout], keep: int | None) -> list[int | None]:
-    """Which positions to draw: all, or the first ones, those around `keep`, and the last."""
+    """The positions to draw: all, or the first ones, those around `keep`, and the last."""
     length = layouts[0].length
     if length <= MOST_CELLS:
         return list(range(length))
@@ -129,12 +129,12 @@ def _kind(buf: Any) -> str:
 
 
 def explain(t: Walked, highlight: int | Sequence[int] | None = None) -> Picture:
-    """The memory map of a tensor: its grid of indices, its memory, and who reads what.
+    """The memory map of a tensor: its grid of indices, its memory, and the cells each index reads.
 
-    A row of the grid has the colour of the cells of memory that it reads; "@5" says at which
-    position. One index, `highlight` (by default the last), is followed in numbers. Cells that no
-    index reads are dashed; "3 x" stands below one that three indices read, as with strides of 0.
-    Raises DTypeError for what is no tensor, OutOfRangeError for a highlight outside of the shape.
+    A row of the grid has the colour of the memory cells that it reads; "@5" is the position that is
+    read. The picture follows one index, `highlight` (by default the last), in numbers. Cells that
+    no index reads are dashed; "3 x" marks one that three indices read, as with strides of 0. Raises
+    DTypeError for anything but a tensor, OutOfRangeError for a highlight outside of the shape.
     """
     layout = Layout(t, "explain")
     chosen: Index | None = None
@@ -174,7 +174,7 @@ def explain(t: Walked, highlight: int | Sequence[int] | None = None) -> Picture:
 
     # the memory
     line = f"memory: {layout.length}{_kind(layout.buf)}"
-    behind = rect(MARGIN - 2, y - 13, width_of(line) + 12, 18, "paper")  # it may cross the arrow
+    behind = rect(MARGIN - 2, y - 13, width_of(line) + 12, 18, "paper")  # the arrow may cross it
     parts.append(behind + text(MARGIN, y, line, 13, weight=600))
     y += 16
     positions = _memory_positions([layout], target)
@@ -240,7 +240,7 @@ def _listing(layout: Layout, chosen: Index) -> Iterator[str]:
 def _sentences(
     layout: Layout, chosen: Index | None, target: int | None, shared: bool
 ) -> Iterator[tuple[str, bool]]:
-    """What is written below the picture, and whether it is a formula."""
+    """The lines below the picture, each with whether it is a formula."""
     if chosen is not None:
         letters = [*"ijklmn", *(f"i{a}" for a in range(6, len(chosen)))]
         formula = [f"{letters[a]}*strides[{a}]" for a in range(len(chosen))]
@@ -268,7 +268,7 @@ def _sentences(
 
 
 def shared(*tensors: Walked, names: Iterable[str] | None = None) -> Picture:
-    """One memory, and below it for each tensor which index reads which cell.
+    """One memory, and below it each tensor with the cells that its indices read.
 
     Raises ShapeError if the tensors do not share one Buffer.
 

@@ -1,4 +1,4 @@
-"""Grey images, such as those of MNIST, in a grid, with what they are and what was read."""
+"""Grey images, such as those of MNIST, in a grid, with their labels and predictions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tutor.viz.svg import Picture, fit, rect, tag, text
 Labels: TypeAlias = TensorLike | Sequence[object]
 
 MARGIN, SIDE, GAP = 24, 58, 12
-MOST = 200  # of more images the rest is left out
+MOST = 200  # images; the rest is left out
 
 
 def png(pixels: Sequence[int], width: int, height: int) -> bytes:
@@ -40,7 +40,7 @@ def png(pixels: Sequence[int], width: int, height: int) -> bytes:
 
 
 def _shape(image: Any) -> tuple[int, int]:
-    """(height, width) of nested lists, (1, h, w) included; a flat list is a square."""
+    """(height, width) of nested lists, including (1, h, w); a flat list is a square."""
     sizes = []
     while isinstance(image, (list, tuple)):
         sizes.append(len(image))
@@ -61,10 +61,10 @@ def images(
 ) -> Picture:  # fmt: skip
     """A grid of grey images: 0 is paper, the largest number ink.
 
-    An image is a list of rows, or a flat list of a square's pixels; numbers from 0 to 1, or whole
-    ones to 255; others are stretched from the smallest to the largest. Below each stands its label;
-    where `predicted` differs, in red and framed, "7 → 1". `side` is how large each is drawn, in
-    pixels of the page. Raises ShapeError where something does not fit.
+    An image is a list of rows, or a flat list of a square's pixels: numbers from 0 to 1, or
+    integers to 255; other ranges are scaled from their minimum to their maximum. The label is below
+    each image; if `predicted` differs, framed and in red, "7 → 1". `side` is the size of an image
+    in pixels of the page. Raises ShapeError if the sizes do not fit.
 
         >>> images([[[0, 1], [1, 0]]], labels=[7], predicted=[1])
         <Picture '1 images, 1 of them read wrongly'>
@@ -92,7 +92,7 @@ def images(
             raise ShapeError(f"an image of {h} x {w}", f"{len(flat)} pixels", "give equal rows")
     known = [p for flat in pixels for p in flat if drawable(p)] or [0.0]
     low, high = min(known), max(known)
-    whole = all(p == int(p) for p in known)  # bytes; an activation of 3.7 is no pale pixel
+    whole = all(p == int(p) for p in known)  # bytes; an activation of 3.7 is not a pale pixel
     for most, possible in ((255.0, whole), (1.0, True)):
         if possible and min(known) >= 0 and max(known) <= most:
             low, high = 0.0, most

@@ -1,4 +1,4 @@
-"""The matrix product, as it is made: a row, a column, the products of their numbers, the sum."""
+"""The matrix product, step by step: a row, a column, the products of their numbers, the sum."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def product(
     y: TensorLike | Sequence[Sequence[float]],
     seconds: float = 1.0,
 ) -> Picture:
-    """How `x @ y` comes about, as a film: the row of x and the column of y that meet, the products
+    """How `x @ y` is computed, as a film: the row of x and the column of y that meet, the products
     of their numbers one after the other, their sum, and the cell it goes to.
 
     x (m, k) and y (k, n) are tensors or nested lists, no size above 6. Each step takes `seconds`.
-    The film stands still while it is pointed at, or clicked; who has asked their system for less
-    motion sees the finished product. Raises ShapeError where x and y do not fit.
+    The film pauses while the pointer is over it, or after a click; readers whose system asks for
+    reduced motion see the finished product. Raises ShapeError if x and y do not fit.
 
         >>> product([[1, 2]], [[3], [4]])
         <Picture '(1, 2) @ (2, 1): each cell is a row times a column'>
@@ -86,7 +86,7 @@ def _number(x: float, y: float, value: Any, fill: str, ink: str = "ink") -> Iter
 
 
 def _still(left: Rows, right: Rows, at: Sequence[float], n: int) -> Iterator[str]:
-    """What does not move: the two matrices, their names, and the empty cells of the third."""
+    """The still part: the two matrices, their names, and the empty cells of the third."""
     for name, x in zip(("x", "y", "x @ y"), at, strict=True):
         yield text(x, TOP - 10, name, 13, "soft", weight=600, mono=True)
     for rows, x in ((left, at[0]), (right, at[1])):
@@ -100,7 +100,7 @@ def _still(left: Rows, right: Rows, at: Sequence[float], n: int) -> Iterator[str
 
 def _frame(left: Rows, right: Rows, done: Rows, at: Sequence[float], cell: tuple[int, int],
            step: int) -> Iterator[str]:  # fmt: skip
-    """One step at a cell: its row and column, the terms so far; last of all the sum."""
+    """One step at a cell: its row and column, the terms so far, and in the last step the sum."""
     (i, j), k = cell, len(right)
     for p in range(k):
         at_it = p == step - 1

@@ -1,8 +1,8 @@
 """A Program as a picture: its steps from top to bottom, and the memory between them.
 
-What was there before (inputs, states, constants) stands at the left of each step that needs it;
-what the steps make (temps, outputs) are lines at the right, as long as somebody still needs them:
-so a line is also how long its memory is taken. The more bytes one carries, the wider it is.
+Existing memory (inputs, states, constants) is drawn at the left of each step that uses it. Results
+of steps (temps, outputs) are vertical lines at the right, from the step that makes them to the last
+that uses them: so a line also shows how long its memory is in use. More bytes make it wider.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from tutor.viz.svg import TIMES, Picture, fit, number, rect, text, width_of
 
 COLORS = {"input": "blue", "state": "green", "constant": "soft", "temp": "amber",
           "output": "orange"}  # fmt: skip
-HEADS, TAILS = 34, 14  # so many steps of a long Program are drawn, from its begin and its end
-INSTRUCTIONS = 8  # of a fused step
+HEADS, TAILS = 34, 14  # steps to draw of a long Program, from its start and its end
+INSTRUCTIONS = 8  # of a fused step that are listed
 MARGIN, ROOM, PORT, LANE, GAP = 24, 34, 15, 18, 14
 BOX, WIDEST = 150, 300
 
 
 class Stub(NamedTuple):
-    """Memory at the left of a step: is it read, is it written?"""
+    """Memory at the left of a step, and whether it is read and written."""
 
     words: str
     role: str
@@ -34,7 +34,7 @@ class Stub(NamedTuple):
 
 
 class Lane(NamedTuple):
-    """A line at the right: a slot, the rows from which to which it is needed, and its column."""
+    """A line at the right: a slot, its first and last row of use, and its column."""
 
     slot: Any
     first: int
@@ -45,9 +45,9 @@ class Lane(NamedTuple):
 def program(p: Any) -> Picture:
     """The steps of a Program as boxes, in order, and its slots as lines between them.
 
-    Colours tell roles apart, widths bytes. Of more than 48 steps the first 34 and the last 14 are
-    drawn. Takes what `f.recorded` and `f.program` of a function under tutor.jit give; raises
-    DTypeError for what has no `steps` and `names()`.
+    Colours show roles, widths bytes. Of more than 48 steps the first 34 and the last 14 are drawn.
+    Takes `f.recorded` or `f.program` of a function under tutor.jit; raises DTypeError for an object
+    without `steps` and `names()`.
     """
     missing = [f".{name}" for name in ("steps", "names") if not hasattr(p, name)]
     if missing:
@@ -60,13 +60,13 @@ def program(p: Any) -> Picture:
 
 
 class Drawing:
-    """Where everything of a Program stands."""
+    """The layout of a Program's picture."""
 
     def __init__(self, p: Any) -> None:
         self.program, self.names = p, p.names()
         count = len(p.steps)
         shown = range(count)
-        self.rows: list[int | None] = [*shown]  # None: where steps are left out
+        self.rows: list[int | None] = [*shown]  # None: steps are left out here
         if count > HEADS + TAILS:
             self.rows = [*shown[:HEADS], None, *shown[-TAILS:]]
         self.row_of = {i: r for r, i in enumerate(self.rows) if i is not None}
@@ -75,7 +75,7 @@ class Drawing:
         self.stubs = [self._stubs(i) for i in self.rows]
         self.ports = [self._ports(i) for i in self.rows]
         labels = [width_of(s.words, 12, True) for stubs in self.stubs for s in stubs]
-        self.left = MARGIN + max(labels, default=0.0) + ROOM  # where boxes begin
+        self.left = MARGIN + max(labels, default=0.0) + ROOM  # left edge of the boxes
         widths = [width_of(lines[0], 13) * 1.08 for lines in self.lines]
         widths += [width_of(t, 11, True) for lines in self.lines for t in lines[1:]]
         self.wide = max([BOX, *(w + 24 for w in widths)])
@@ -89,13 +89,13 @@ class Drawing:
     # ---- what there is ---------------------------------------------------------------------------
 
     def _row(self, step: int) -> int:
-        """The row of a step, or the one that stands for it."""
+        """The row of a step, or the row that marks omitted steps."""
         return self.row_of.get(step, HEADS)
 
     def _lanes(self) -> Iterable[Lane]:
-        """Each temp and output from the step that makes it to the last that needs it; lines that do
-        not meet share a column."""
-        met: dict[Any, list[int]] = {}  # the rows where each of them is made and needed
+        """A line per temp and output, from the step that makes it to the last that uses it; lines
+        that do not overlap share a column."""
+        met: dict[Any, list[int]] = {}  # the rows where each of them is made and used
         for i, step in enumerate(self.program.steps):
             for w in step.operands:
                 if w.buf.role in ("temp", "output"):
@@ -104,13 +104,13 @@ class Drawing:
         for slot, rows in met.items():
             top, low = rows[0], len(self.rows) if slot.role == "output" else rows[-1]
             if None in self.rows and {*rows} == {HEADS}:
-                continue  # no step that is drawn has to do with it
+                continue  # no drawn step uses it
             column = next((c for c, end in enumerate(ends) if end < top), len(ends))
             ends[column : column + 1] = [low]
             yield Lane(slot, top, low, column)
 
     def _words(self, i: int | None) -> list[str]:
-        """The kernel, what it makes and for whom; of a fused step its instructions."""
+        """The kernel, the shape and dtype it makes, the user's line; if fused, the instructions."""
         if i is None:
             return [f"… {len(self.program.steps) - HEADS - TAILS} more steps"]
         step = self.program.steps[i]
@@ -147,7 +147,7 @@ class Drawing:
         return found
 
     def _ports(self, i: int | None) -> list[tuple[Lane, bool]]:
-        """Lines that meet the step at its right: what it writes (True), then what it reads."""
+        """Lines that connect to the step's right: those it writes (True), then those it reads."""
         if i is None:
             return []
         step = self.program.steps[i]
@@ -182,7 +182,7 @@ class Drawing:
         return self.left + self.wide + LANE * (lane.column + 1.5)
 
     def _at(self, row: int, n: int, of: int) -> float:
-        """The height of the n-th of so many ports of a box."""
+        """The height of port n of `of` ports of a box."""
         return self.tops[row] + self.heights[row] / 2 + (n - (of - 1) / 2) * PORT
 
     def _lane(self, lane: Lane) -> str:
@@ -234,7 +234,7 @@ class Drawing:
         return "".join(parts)
 
     def _legend(self, y: float) -> tuple[str, float]:
-        """Which colour is which role, of those that are there; how wide it is."""
+        """The colour of each role that occurs, and the width of this legend."""
         roles = {slot.role for slot in self.names}
         used = {w.buf.role for step in self.program.steps for w in step.operands}
         x, parts = float(MARGIN), []
@@ -249,5 +249,5 @@ class Drawing:
 
 
 def thickness(nbytes: int) -> float:
-    """100 bytes 1.25, each ten times more by three quarters of a pixel."""
+    """1.25 pixels for 100 bytes, and three quarters of a pixel more for each factor of ten."""
     return 1.25 + 0.75 * max(0.0, math.log10(max(nbytes, 1) / 100))

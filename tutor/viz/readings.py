@@ -1,4 +1,4 @@
-"""The same bytes, read as numbers of different types."""
+"""The same bytes, interpreted as numbers of different types."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tutor.methods.tensor import Tensor
 from tutor.viz.svg import Picture, fit, rect, text, tint, width_of
 
 BYTE, LINE, STRIP = 42, 16, 34  # width of a byte, bytes in one line, height of a reading
-MOST = 64  # of more bytes the rest is left out
+MOST = 64  # bytes; the rest is left out
 MARGIN = 22
 
 
 def _reader(name: Any) -> tuple[int, Any]:
-    """(bytes of one item, what reads an item from them), for a dtype or a letter of `struct`."""
+    """(bytes per item, reader of an item) for a dtype or a letter of `struct`."""
     if isinstance(name, str) and len(name.lstrip("@=<>!")) == 1:
         try:
             size = struct.calcsize(name)
@@ -35,7 +35,7 @@ def _reader(name: Any) -> tuple[int, Any]:
 
 
 def _words(value: Any, size: int) -> str:
-    """A reading; floats with as many digits as their size holds."""
+    """An item as text; floats with as many digits as their size can represent."""
     if isinstance(value, float) and math.isfinite(value):
         digits = {2: 4, 4: 8}.get(size, 17)
         shown = min(f"{value:.{digits}g}", repr(value), key=len)
@@ -44,11 +44,11 @@ def _words(value: Any, size: int) -> str:
 
 
 def read_bytes(data: Tensor | HasBuffer, *formats: DTypeLike) -> Picture:
-    """The bytes of a Buffer (or bytes, or whatever has the buffer protocol) in hex, and below them
-    what they mean as each of `formats`: names of dtypes ("float64") or letters of struct ("d").
+    """The bytes of a Buffer (or any object with the buffer protocol) in hex, and below them their
+    values in each of `formats`: names of dtypes ("float64") or letters of struct ("d").
 
-    Without formats: the Buffer's own dtype, or uint8. Raises DTypeError for what has no bytes,
-    DomainError for an unknown format.
+    The default format is the Buffer's own dtype, or uint8. Raises DTypeError for an object without
+    bytes, DomainError for an unknown format.
 
         >>> read_bytes(b"\\x00\\x00\\x80?", "float32", "uint8")
         <Picture '4 bytes read as float32, uint8'>

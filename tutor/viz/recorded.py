@@ -1,7 +1,7 @@
-"""What autograd recorded: the ops and leaves behind a result, and the listing of them.
+"""The recorded graph: the ops and leaves behind a result, and a listing of them.
 
-A tensor is whatever has `.op` (or `._ctx`), None for a leaf; an op is what has `.inputs`. Nothing
-here is recursive: a graph may be deeper than Python's stack.
+A tensor is any object with `.op` (or `._ctx`), None for a leaf; an op is any object with `.inputs`.
+No function is recursive: a graph may be deeper than Python's stack.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def op_of(t: Any) -> Any:
 
 
 def name_of(op: Any) -> str:
-    """An op's own `name` where the object has one, else its class's."""
+    """An op's own `name` if it has one, otherwise its class's name."""
     own = getattr(op, "__dict__", {}).get("name")
     return own if isinstance(own, str) and own else type(op).__name__
 
@@ -36,8 +36,8 @@ def shape_of(t: Any) -> tuple[int, ...] | None:
 
 
 def value_of(t: Any) -> str | None:
-    """What a tensor holds, if that is up to four numbers: "[1.0, 2.0]"; of a class of your own
-    also what it keeps as `.data`, if that is a number or a few."""
+    """A tensor's value, if it has up to four numbers: "[1.0, 2.0]"; for a class of your own also
+    its `.data`, if that is a number or a few."""
     if isinstance(t, (int, float)):
         return short(t)
     shape = shape_of(t)
@@ -52,13 +52,13 @@ def value_of(t: Any) -> str | None:
     if math.prod(shape) > 4 or 0 in shape:
         return None
     shown = texts_of(t, 6 if shape else 7)
-    for size in reversed(shape):  # bracket the last axis first
+    for size in reversed(shape):  # add brackets from the last axis to the first
         shown = [f"[{', '.join(shown[i : i + size])}]" for i in range(0, len(shown), size)]
     return shown[0]
 
 
 def is_walked(t: Any) -> bool:
-    """Whether it is numbers in a Buffer, and says how to walk them."""
+    """Whether it has a Buffer, and the shape, strides and offset to walk it."""
     return all(hasattr(t, name) for name in ("buf", "strides", "offset"))
 
 
@@ -70,7 +70,7 @@ def texts_of(t: Any, room: int) -> list[str]:
 
 
 def is_one_number(t: Any) -> bool:
-    """A Python number beside a tensor, maybe stretched to the tensor's shape."""
+    """Whether it is a Python number used as an operand, maybe broadcast to a tensor's shape."""
     if not all(hasattr(t, name) for name in ("buf", "shape", "strides")):
         return isinstance(t, (int, float))
     wants = getattr(t, "requires_grad", False) or op_of(t) is not None
@@ -78,7 +78,7 @@ def is_one_number(t: Any) -> bool:
 
 
 def rows_of(t: Any) -> list[str]:
-    """The rows of a matrix of up to four times four numbers, in columns; none of anything else."""
+    """The rows of a matrix of up to 4 x 4 numbers, aligned in columns; otherwise an empty list."""
     shape = shape_of(t) or ()
     if len(shape) != 2 or not is_walked(t) or is_one_number(t) or 0 in shape or max(shape) > 4:
         return []
@@ -89,12 +89,12 @@ def rows_of(t: Any) -> list[str]:
 
 
 def block(t: Any) -> str:
-    """What stands in a box: a small matrix line by line; of anything else the summary."""
+    """The text in a box: a small matrix line by line; otherwise the summary."""
     return "\n".join(rows_of(t)) or summary(t)
 
 
 def summary(t: Any) -> str:
-    """Value, else shape."""
+    """The value if it is short, otherwise the shape."""
     value, shape = value_of(t), shape_of(t)
     if value is not None:
         return value
@@ -102,20 +102,20 @@ def summary(t: Any) -> str:
 
 
 class Node:
-    """A leaf, or an op together with the tensor it made (`tensor`, None where nobody holds it)."""
+    """A leaf, or an op with the tensor it made (`tensor`, None if that no longer exists)."""
 
     def __init__(self, op: Any, tensor: Any) -> None:
         self.op, self.tensor = op, tensor
-        self.name = ""  # of the tensor, as the caller calls it
+        self.name = ""  # the caller's name of the tensor
         self.inputs: list[int] = []
-        self.left_out = False  # there is more behind it that is not shown
+        self.left_out = False  # more nodes behind it are not shown
 
     @property
     def wants_gradient(self) -> bool:
         return bool(getattr(self.tensor, "requires_grad", False))
 
     def lines(self) -> list[tuple[str, str]]:
-        """(words, style) below the head of its box."""
+        """(words, style) for each line below the heading of its box."""
         t, found = self.tensor, list[tuple[str, str]]()
         value, shape = value_of(t), shape_of(t)
         if rows := rows_of(t):
@@ -128,8 +128,8 @@ class Node:
 
 
 class Recorded:
-    """The nodes behind `y`, the result first; `left_out` counts the ops beyond the MOST_OPS that
-    are nearest to it."""
+    """The nodes behind `y`, the result first; `left_out` counts the ops that are not among the
+    MOST_OPS closest to it."""
 
     def __init__(self, y: Any, names: Mapping[str, Any] | None) -> None:
         if op_of(y) is None and not hasattr(y, "shape") and not hasattr(y, "grad"):
@@ -141,14 +141,14 @@ class Recorded:
         near, self.left_out = self._near(y)
         called = {id(t): name for name, t in (names or {}).items()}
         self.nodes: list[Node] = []
-        self.number: dict[int, int] = {}  # of the node, by the id of its op, or of its leaf
+        self.number: dict[int, int] = {}  # node number by the id of its op, or of its leaf
         waiting = [(y, -1)]
         while waiting:  # depth first, inputs from the first to the last
             t, reader = waiting.pop()
             op = op_of(t)
             key = id(t if op is None else op)
             if op is None and is_one_number(t) and id(t) not in called:
-                key = -1 - len(self.nodes)  # equal numbers may be one object, yet are no tensor
+                key = -1 - len(self.nodes)  # one object for equal numbers, yet not a shared tensor
             if key not in self.number:
                 self.number[key] = len(self.nodes)
                 node = Node(op, t)
@@ -171,7 +171,7 @@ class Recorded:
 
     @staticmethod
     def _near(y: Any) -> tuple[set[int], int]:
-        """The ids of the ops nearest to y, and how many more there are."""
+        """The ids of the ops closest to y, and the number of the others."""
         layer, seen = [op for op in (op_of(y),) if op is not None], {id(op_of(y))}
         near: set[int] = set()
         while layer:
@@ -189,7 +189,7 @@ class Recorded:
     # ---- as text ---------------------------------------------------------------------------------
 
     def line(self, node: Node) -> str:
-        """A node in the listing."""
+        """A node as a line of the listing."""
         title = f"{node.name} = " if node.name else ""
         if node.op is not None:
             return f"{title}{name_of(node.op)} -> {summary(node.tensor)}"
@@ -197,8 +197,8 @@ class Recorded:
         return f"{title}{summary(node.tensor)}{asks}"
 
     def tree(self) -> Iterator[str]:
-        """The listing: below each op its inputs; what stands there already is only named."""
-        marks: dict[int, int] = {}  # nodes that are used twice get a number to be named by
+        """The listing: each op with its inputs below; a repeated node is only named."""
+        marks: dict[int, int] = {}  # numbers that name the nodes used twice
         uses = [0] * len(self.nodes)
         for a, _ in self.edges:
             uses[a] += 1

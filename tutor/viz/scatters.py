@@ -33,8 +33,8 @@ def scatter(
     x: str = "", y: str = "",
 ) -> Picture:  # fmt: skip
     """The points [[x, y], ...] of each {name: points}, marked by colour and shape, and lines
-    through the points of each {name: points} of `lines`. DataError of nothing, ShapeError where
-    points are no finite pairs.
+    through the points of each {name: points} of `lines`. DataError without any point, ShapeError
+    for points that are not finite pairs.
 
         >>> scatter({"a": [[0, 1], [1, 2]]}, {"through both": [[0, 1], [1, 2]]}, "two points")
         <Picture 'two points'>
@@ -71,7 +71,7 @@ def scatter(
 
 
 def _look(k: int) -> tuple[str, str]:
-    """Colour and mark of the k-th series."""
+    """Colour and marker of the k-th series."""
     return SERIES[k % len(SERIES)], MARKS[min(k // len(SERIES), len(MARKS) - 1)]
 
 

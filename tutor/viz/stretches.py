@@ -1,4 +1,4 @@
-"""Broadcasting: two shapes aligned at the right, what is stretched, and what comes out."""
+"""Broadcasting: two shapes aligned at the right, the stretched axes, and the result."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def broadcast(
     b: TensorLike | Sequence[int],
     f: Callable[[float, float], float] | None = None,
 ) -> Picture:
-    """Two shapes that meet: aligned at the right, each 1 stretched to the size it stands over.
+    """Two shapes, aligned at the right, with each 1 stretched to the other's size on that axis.
 
-    `a` and `b` are shapes (tuples), or tensors. Up to two axes of up to 8 are drawn as cells, too:
-    those that are in memory are filled, those that are read again are not. With `f`, a function of
-    two numbers, the cells of the result have its values. Sizes that do not fit are marked, and
-    there is no result. Raises ShapeError for more than 6 axes, and for sizes that are none.
+    `a` and `b` are shapes (tuples), or tensors. Up to two axes of up to 8 are also drawn as cells:
+    cells in memory are filled, repeated reads are not. With `f`, a function of two numbers, the
+    cells of the result show its values. Sizes that do not fit are marked, and there is no result.
+    Raises ShapeError for more than 6 axes, and for invalid sizes.
 
         >>> broadcast((4, 1), (3,))
         <Picture '(4, 1) and (3,) give (4, 3)'>
@@ -74,13 +74,13 @@ def _shape_of(value: Any) -> Shape:
 
 
 def _size(shape: Shape, axis: int) -> int | None:
-    """The size on an axis that is counted from the right; None where the shape has run out."""
+    """The size of an axis counted from the right; None beyond the shape's first axis."""
     return shape[axis] if -axis <= len(shape) else None
 
 
 def _table(columns: list[tuple[int | None, int | None]], sizes: list[tuple[int, int]],
            misfits: list[bool], result: Shape | None) -> Iterator[str]:  # fmt: skip
-    """A box for each size: a column for each axis, a row for a, b and the result."""
+    """A box for each size: columns for the axes; rows for a, b and the result."""
     left, top = MARGIN + 74, 64 + 20
     for row, name in enumerate(("a", "b", "result")):
         y = top + row * (HIGH + GAP) + HIGH / 2 + 5
@@ -109,7 +109,7 @@ def _table(columns: list[tuple[int | None, int | None]], sizes: list[tuple[int, 
 
 
 def _numbers(value: Any) -> list[list[Any]] | None:
-    """The numbers of a tensor as rows; None of a shape, of which there are none."""
+    """The numbers of a tensor as rows; None for a shape, which has no numbers."""
     if not hasattr(value, "tolist"):
         return None
     found = value.tolist()
@@ -156,7 +156,7 @@ def _grids(
 
 
 def _cell(x: float, y: float, words: str, fill: str) -> Iterator[str]:
-    """A number in memory; without `fill` one that is read again: it has a dashed frame."""
+    """A number in memory; without `fill`, in a dashed frame, one that is read again."""
     frame = {} if fill else {"stroke": "orange", "stroke_dasharray": "3 3"}
     yield rect(x + 1, y + 1, CELL - 2, LOW - 2, fill or "paper", rx=3, **frame)
     if words:

@@ -1,9 +1,9 @@
-"""Pictures as SVG text: shapes, words, one palette, and the Picture that holds them.
+"""Pictures as SVG text: shapes, words, one palette, and the Picture class.
 
 A picture draws with the light colours of PALETTE. Its style has one rule per colour in use that
-swaps it for the dark one, where the reader's system, a Sphinx page or a Jupyter theme is dark. It
-brings its own card as background, so it can be read on any page. Nothing in it has an id and
-nothing refers to a file, so any number of pictures can stand in one page.
+swaps it for the dark one if the reader's system, a Sphinx page or a Jupyter theme is dark. It draws
+its own card as background, so it is legible on any page. It has no ids and refers to no file, so
+any number of pictures can be in one page.
 
     >>> p = Picture(text(20, 30, "a < b"), 120, 50, "a comparison")
     >>> "a &lt; b" in p.svg, p
@@ -21,8 +21,8 @@ from typing import Any
 from tutor._util import files
 from tutor.errors import DTypeError
 
-# name: (on a light page, on a dark page). The hues are those that red-green and blue-yellow blind
-# readers tell apart (after Okabe and Ito); the light ones are dark enough to be read as text.
+# name: (on a light page, on a dark page). Red-green and blue-yellow blind readers can tell the hues
+# apart (after Okabe and Ito); the light ones are dark enough for text.
 PALETTE = {
     "paper": ("#fdfdfc", "#161a21"),
     "frame": ("#e2e5eb", "#2c333e"),
@@ -42,11 +42,11 @@ PALETTE = {
     "pink wash": ("#f7dfec", "#4f2340"),
     "amber wash": ("#faedc0", "#4a3b0e"),
 }
-SERIES = ("blue", "orange", "green", "pink", "amber")  # one after the other, in every picture
+SERIES = ("blue", "orange", "green", "pink", "amber")  # in this order, in every picture
 SANS = "system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif"
 TIMES = "\N{MULTIPLICATION SIGN}"
 MONO = "ui-monospace,'SF Mono',Menlo,Consolas,'DejaVu Sans Mono',monospace"
-SHEET = (  # sizes stand behind @media, for they confuse programs that are no browsers
+SHEET = (  # sizes are behind @media, because they confuse programs other than browsers
     "@media screen,print{.tutor-picture{max-width:100%;height:auto}}"
     f'.tutor-picture [font-family="monospace"]{{font-family:{MONO}}}'
 )
@@ -57,29 +57,29 @@ _WIDE, _NARROW = frozenset("mwMW@%—…→"), frozenset("fijlrtI.,:;|!'()[] ")
 
 
 def color(name: str) -> str:
-    """The light value of a colour of the palette; what is no name in it is taken as it is."""
+    """The light value of a colour of the palette; any other string is returned unchanged."""
     return PALETTE[name][0] if name in PALETTE else name
 
 
 def tint(i: int) -> str:
-    """A pale colour for the i-th of several things, to write on; they repeat after five."""
+    """A pale background colour for the i-th of several things; they repeat after five."""
     return f"{SERIES[i % len(SERIES)]} wash"
 
 
 def escape(words: Any) -> str:
-    """`words` as markup that shows them; characters that XML cannot hold become "\\ufffd"."""
+    """`words` as markup that displays them; characters invalid in XML become "\\ufffd"."""
     return _NOT_XML.sub("\ufffd", str(words)).translate(_ESCAPES)
 
 
 def number(x: float) -> str:
-    """A coordinate, to a hundredth of a pixel: "12.5"."""
+    """A coordinate, rounded to a hundredth of a pixel: "12.5"."""
     shown = f"{x:.2f}".rstrip("0").rstrip(".")
     return "0" if shown == "-0" else shown
 
 
 def tag(name: str, content: str = "", **attributes: Any) -> str:
-    """`<name key="value">content</name>`. `fill` and `stroke` name colours of the palette, `_` in
-    a key stands for `-`, None leaves an attribute out; `content` is markup, escaped already."""
+    """`<name key="value">content</name>`. `fill` and `stroke` name colours of the palette, `_` in a
+    key becomes `-`, None omits an attribute; `content` must be escaped markup."""
     parts = [name]
     for key, value in attributes.items():
         if value is None:
@@ -109,7 +109,7 @@ def polyline(points: list[tuple[float, float]]) -> str:
 
 def text(x: float, y: float, words: Any, size: float = 13, fill: str = "ink", anchor: str = "start",
          weight: int | None = None, mono: bool = False, **more: Any) -> str:  # fmt: skip
-    """Words whose baseline begins (or, by `anchor`, has its "middle" or "end") at (x, y)."""
+    """Words whose baseline starts (or, by `anchor`, has its "middle" or "end") at (x, y)."""
     spaces = {"xml:space": "preserve"} if "  " in str(words) else {}
     return tag("text", escape(words), x=x, y=y, font_size=size, fill=fill,
                text_anchor=None if anchor == "start" else anchor, font_weight=weight,
@@ -117,8 +117,8 @@ def text(x: float, y: float, words: Any, size: float = 13, fill: str = "ink", an
 
 
 def width_of(words: Any, size: float = 13, mono: bool = False, bold: bool = False) -> float:
-    """About how wide `words` will be, rather too much than too little: fonts differ."""
-    if mono:  # as wide in bold
+    """The approximate width of `words`, rather too large than too small: fonts differ."""
+    if mono:  # bold has the same width
         return 0.61 * size * len(str(words))
     size *= 1.12 if bold else 1.0
     em = sum(0.95 if c in _WIDE else 0.36 if c in _NARROW else 0.68 if c.isupper() else 0.6
@@ -138,7 +138,7 @@ def fit(words: Any, room: float, size: float = 13, mono: bool = False, bold: boo
 
 def arrow(d: str, tip: tuple[float, float], toward: tuple[float, float], stroke: str,
           width: float = 1.75, **more: Any) -> str:  # fmt: skip
-    """The path `d` with a head at `tip`, which is entered in the direction `toward`."""
+    """The path `d` with an arrowhead at `tip`, pointing in the direction `toward`."""
     (x, y), length, size = tip, math.hypot(*toward) or 1.0, 4.5 + 1.5 * width
     dx, dy = size * toward[0] / length, size * toward[1] / length
     corners = [(x, y), (x - dx - dy / 2, y - dy + dx / 2), (x - dx + dy / 2, y - dy - dx / 2)]
@@ -147,7 +147,7 @@ def arrow(d: str, tip: tuple[float, float], toward: tuple[float, float], stroke:
 
 
 def short(value: Any, room: int = 7) -> str:
-    """A number in at most `room` characters where that is possible; floats keep a point."""
+    """A number in at most `room` characters if possible; floats keep a point."""
     if isinstance(value, float):
         if not math.isfinite(value):
             return str(value)
@@ -165,11 +165,11 @@ def short(value: Any, room: int = 7) -> str:
 
 
 class Picture:
-    """A drawing with its size in pixels and a title that says what is to be seen.
+    """A drawing with its size in pixels and a title that says what it shows.
 
-    `p.svg` is the SVG, `p.save("name.svg")` writes it, Jupyter shows it by itself. `print(p)` is
-    for a terminal: the same in words where there are such (memory maps, graphs, curves and films
-    have them), otherwise the SVG. Who cannot see it is read the title and these words.
+    `p.svg` is the SVG, `p.save("name.svg")` writes it, Jupyter displays it. `print(p)` is for a
+    terminal: a description in words if there is one (memory maps, graphs, curves and films have
+    one), otherwise the SVG. Screen readers read the title and that description.
     """
 
     def __init__(
@@ -200,14 +200,14 @@ class Picture:
         return self.svg
 
     def _repr_html_(self) -> str:
-        """The picture in the page itself, so that its text can be selected. A narrow page shows a
-        wide one smaller, and scrolls it where letters would get too small."""
+        """The picture inline in the page, so that its text can be selected. A narrow page shrinks a
+        wide picture, and scrolls it once the letters would get too small."""
         least = f"min-width:{number(min(self.width, 0.6 * self.width + 120))}px"
         return f'<div style="overflow-x:auto">{self._markup(least)}</div>'
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the SVG file, and return its path. DataError where it cannot be written, DTypeError
-        for what is no path."""
+        """Write the SVG file, and return its path. DataError if it cannot be written, DTypeError if
+        `path` is not a path."""
         text = (self.svg + "\n").encode()
         files.write_whole(path, lambda file: file.write(text))
         return Path(path)
@@ -220,8 +220,8 @@ class Picture:
 
 
 def _dark(drawing: str) -> str:
-    """The rules that swap each colour of `drawing` for its dark one. A page that says which theme
-    it shows (Sphinx, Jupyter) is believed, otherwise the reader's system is."""
+    """The rules that swap each colour of `drawing` for its dark one. A page that declares its theme
+    (Sphinx, Jupyter) decides, otherwise the reader's system does."""
     rules = [
         (f'[{what}="{light}"]', f"{{{what}:{dark}}}")
         for light, dark in PALETTE.values()

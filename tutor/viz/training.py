@@ -1,4 +1,4 @@
-"""Pictures of a training: how loss and accuracy went, and what the network got wrong."""
+"""Pictures of a training: its loss and accuracy, and the network's mistakes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def plot_curves(path: Path, losses: Sequence[float], accuracies: Sequence[float]
     shown = {f"mean of {window}" if window > 1 else "each step": losses}
     percent = [(epoch, 100 * a) for epoch, a in enumerate(accuracies, 1)]
     pictures = []
-    if any(0 < loss < math.inf for loss in losses):  # a training can go wrong from the first step
+    if any(0 < loss < math.inf for loss in losses):  # a training can fail from the first step
         pictures.append(
             curves(shown, "training loss", "step", "cross-entropy", log=True, smooth=window)
         )
@@ -30,7 +30,7 @@ def plot_curves(path: Path, losses: Sequence[float], accuracies: Sequence[float]
 def plot_mistakes(
     path: Path, images: Any, labels: Sequence[int], guesses: Sequence[int], most: int = 40
 ) -> Path:
-    """The first `most` images that were read wrongly, with what they are and what was read."""
+    """The first `most` misread images, with their labels and the network's readings."""
     wrong = [i for i, (t, p) in enumerate(zip(labels, guesses, strict=True)) if t != p]
     title = f"{len(wrong):,} of {len(labels):,} test digits read wrongly"
     if not wrong:

@@ -14,13 +14,13 @@ from tutor.viz.graphs import ACROSS, MARGIN, WIDEST, Drawing, graded
 from tutor.viz.recorded import Recorded, block, name_of, op_of, shape_of, summary
 from tutor.viz.svg import Picture, fit, number, rect, tag, text, width_of
 
-HOLD, MOST_STEPS = 2, 60  # seconds that the last state stays; longer walks are cut
+HOLD, MOST_STEPS = 2, 60  # seconds for the last state; longest walk
 LABEL = 88  # pixels for a gradient beside an edge
 
 
 class Step(NamedTuple):
-    """One visit: the node of the op; the gradient that arrived, in words and as it stands in the
-    box; what it hands on, as (edge, words, words beside the edge)."""
+    """One visit: the node of the op; the incoming gradient, in words and as written in the box; and
+    the gradients it passes on, as (edge, words, words beside the edge)."""
 
     node: int
     gradient: str
@@ -29,7 +29,7 @@ class Step(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Markup that is to be seen from one step up to (not including) another."""
+    """Markup that is visible from one step up to (not including) another."""
 
     markup: str
     start: int
@@ -37,7 +37,7 @@ class Part(NamedTuple):
 
 
 class Walk(Picture):
-    """The film; `steps` are its states, one Picture each, from the seed to the last gradient."""
+    """The film; `steps` are its states as Pictures, from the seed to the last gradient."""
 
     def __init__(self, film: Picture, steps: list[Picture]) -> None:
         told = "\n".join(step.title for step in steps)
@@ -46,7 +46,7 @@ class Walk(Picture):
 
 
 def _recorded_steps(y: Any, recorded: Recorded) -> list[tuple[Step, dict[int, str]]]:
-    """Each visit of backward(), with what each input's node holds after it has been added to."""
+    """Each visit of backward(), with the gradient accumulated at each input's node after it."""
     total: dict[int, Any] = {}
     found = []
     for visit in visits_of(y):
@@ -74,7 +74,7 @@ def _recorded_steps(y: Any, recorded: Recorded) -> list[tuple[Step, dict[int, st
 def _given_steps(
     recorded: Recorded, visits: Sequence[tuple[Any, Any]]
 ) -> list[tuple[Step, dict[int, str]]]:
-    """The visits that the caller names; what they hand on is not known."""
+    """The visits that the caller lists; what they pass on is unknown."""
     found: list[tuple[Step, dict[int, str]]] = []
     for op, gradient in visits:
         if id(op) not in recorded.number:
@@ -89,13 +89,13 @@ def _given_steps(
 
 def walk(y: Any, visits: Sequence[tuple[Any, Any]] | None = None, names: Any = None) -> Walk:
     """The walk of `y.backward()`: each step visits one op, shows the gradient that arrives there,
-    what the op hands on to its inputs, and the sums that grow at them.
+    the gradients that it passes on to its inputs, and the sums that grow at them.
 
     The gradients are computed on the side: no `.grad` changes, the graph is not freed. For classes
-    of your own (see tutor/viz/recorded.py) give `visits`, a list of (op, gradient as text); an op
-    may come more than once. The picture loops, and stands still while it is pointed at or clicked;
-    whoever has asked their system for less motion sees its last state. `.steps` has a still Picture
-    for each state. Raises GraphError where there is nothing to walk.
+    of your own (see tutor/viz/recorded.py) pass `visits`, a list of (op, gradient as text); an op
+    may occur more than once. The picture loops, and pauses while the pointer is over it or after a
+    click; readers whose system asks for reduced motion see its last state. `.steps` has a still
+    Picture for each state. Raises GraphError if there is nothing to walk.
 
         >>> from tutor import Tensor
         >>> x = Tensor(3.0, requires_grad=True)
@@ -161,7 +161,7 @@ def _gradient(drawing: Drawing, v: int, words: str) -> str:
 
 
 def _labels(drawing: Drawing, step: Step) -> Iterator[str]:
-    """What is handed on, written on the edges; where edges are close, one below the other."""
+    """Gradients passed on, written on the edges; on edges close together, one below the other."""
     found = []
     for n, _, label in step.shares:
         (x0, y0), (x1, y1) = drawing.routes[step.node, n][-2:]
@@ -176,7 +176,7 @@ def _labels(drawing: Drawing, step: Step) -> Iterator[str]:
 
 
 def _brief(gradient: Any) -> str:
-    """A gradient in words short enough for an edge: its numbers where they fit, else its shape."""
+    """A gradient as text short enough for an edge: its numbers if they fit, else its shape."""
     words = summary(gradient)
     fits = width_of(words, 12, mono=True) <= LABEL
     return words if fits and not words.startswith("shape") else f"{shape_of(gradient)}"
@@ -184,7 +184,7 @@ def _brief(gradient: Any) -> str:
 
 def _parts(drawing: Drawing, steps: Sequence[tuple[Step, dict[int, str]]], captions: list[str],
            seed: str) -> Iterator[Part]:  # fmt: skip
-    """All that comes and goes above the still drawing."""
+    """Everything that appears and disappears above the still drawing."""
     end = len(steps) + 2
     for k, caption in enumerate(captions):
         yield Part(text(MARGIN + width_of("backward  ", 12), 26, caption, 14, weight=600), k, k + 1)
@@ -212,7 +212,7 @@ def _parts(drawing: Drawing, steps: Sequence[tuple[Step, dict[int, str]]], capti
 
 
 def _film(parts: Sequence[Part], frames: int, size: tuple[int, int]) -> tuple[str, str]:
-    """All parts above each other, each with the times at which it is to be seen."""
+    """All parts on top of each other, each with the times when it is visible."""
     seconds = frames + HOLD
     body, rules, names = [], [], {}
     key = hashlib.blake2s("".join(p.markup for p in parts).encode(), digest_size=4).hexdigest()

@@ -1,4 +1,4 @@
-"""The way of a call: from the operator to an Op, through the registry, to the kernel."""
+"""The path of a call: from the operator to an Op, through the registry, to the kernel."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from tutor.viz.films import film
 from tutor.viz.svg import Picture, arrow, fit, rect, text, width_of
 
 MARGIN, TOP, BOX, ARROW = 24, 92, 132, 46
-CELL, HIGH, NAME = 26, 20, 84  # the table: a cell, and the room for a kernel's name
+CELL, HIGH, NAME = 26, 20, 84  # the table: a cell; a kernel's name
 MOST = 30  # rows and columns of the table
 
 Entry = tuple[str, str, str]  # kernel, backend, dtype
 
 
 class Way(NamedTuple):
-    """One call: what was written, the Op it became, the entry it asked for, and what was found.
+    """One call: the source text, the Op it became, the registry entry it asked for, and the result.
 
-    `entry` is (name, backend, dtype), or None for an Op that has no kernel, such as a view; `found`
-    is the kernel's own name, or None where the registry had nothing.
+    `entry` is (name, backend, dtype), or None for an Op without a kernel, such as a view; `found`
+    is the kernel's own name, or None if the registry had no such entry.
     """
 
     call: str
@@ -34,13 +34,13 @@ class Way(NamedTuple):
 def dispatch(
     ways: Iterable[Sequence[str | Entry | None]], table: Iterable[Entry], seconds: float = 1.2
 ) -> Picture:
-    """The way of each call, lit up step by step: what was written, the Op, the entry in the
-    registry, the kernel.
+    """The path of each call, lit up step by step: the source text, the Op, the registry entry, the
+    kernel.
 
     `ways` are (call, op, entry, found), see `Way`; `table` are all entries of the registry, each
-    (name, backend, dtype). A cell with two dots is there on two backends. The film stands still
-    while it is pointed at, or clicked; who has asked their system for less motion sees the whole
-    way of the last call. Raises ShapeError for no call, or a table of more than 30 kernels.
+    (name, backend, dtype). A cell with two dots has two backends. The film pauses while the pointer
+    is over it, or after a click; readers whose system asks for reduced motion see the whole path of
+    the last call. Raises ShapeError for no call, or a table of more than 30 kernels.
 
         >>> entries = [("add", "python", "float32"), ("add", "python", "int8")]
         >>> dispatch([("x + y", "Add", entries[0], "kernel")], entries)
@@ -77,14 +77,14 @@ def dispatch(
 
 
 def _way(given: Sequence[Any]) -> Way:
-    """A call as it was given; ShapeError where it has not four parts."""
+    """A call as a Way; ShapeError unless it has four parts."""
     if isinstance(given, str) or len(given) != 4:
         raise ShapeError("the way of a call", f"{given!r:.60}", "give (call, op, entry, found)")
     return Way(*given)
 
 
 class _Grid:
-    """The registry as a table: a row for a kernel, a column for a dtype, a dot for a backend."""
+    """The registry as a table: rows for kernels, columns for dtypes, dots for backends."""
 
     def __init__(self, names: list[str], dtypes: list[str], backends: list[str]) -> None:
         self.names, self.dtypes, self.backends = names, dtypes, backends

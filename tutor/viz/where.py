@@ -15,7 +15,7 @@ Index = tuple[int, ...]
 
 
 class Walked(Protocol):
-    """A Tensor, or an object of your own that walks its memory as one does."""
+    """A Tensor, or an object of your own that walks its memory in the same way."""
 
     @property
     def buf(self) -> Any: ...
@@ -73,7 +73,7 @@ class Layout:
         return Search(self.shape, self.strides)
 
     def readers(self, position: int) -> tuple[int, Index | None]:
-        """How many indices read a position, and the first of them: (0, None) where none does."""
+        """The number of indices that read a position, and the first of them (None if none)."""
         count, found = self.search.ways(0, position - self.offset) if self.size else (0, ())
         if not count:
             return 0, None
@@ -81,7 +81,7 @@ class Layout:
         return count, tuple(by_axis[a] for a in range(len(self.shape)))
 
     def reached(self) -> int | None:
-        """How many cells are read at all; None where counting them would take long."""
+        """The number of cells that are read at all; None if counting them would take long."""
         if self.length > 10_000:
             return None
         return sum(self.readers(p)[0] > 0 for p in range(self.length))
@@ -91,10 +91,10 @@ class Layout:
 
 
 class Search:
-    """Which indices make a position: axes are tried from the largest stride on; what the others can
-    still reach bounds the choice, so that a memory of millions needs no list of all indices.
+    """Finds the indices that read a position. It tries axes from the largest stride on; what the
+    other axes can still reach bounds the choice, so a memory of millions needs no list of indices.
 
-    It knows no Layout: two that know each other would wait for the garbage collector.
+    It has no reference to a Layout: a reference cycle would wait for the garbage collector.
     """
 
     def __init__(self, shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
@@ -107,7 +107,7 @@ class Search:
         self.known: dict[tuple[int, int], tuple[int, tuple[int, ...]]] = {}
 
     def ways(self, k: int, rest: int) -> tuple[int, tuple[int, ...]]:
-        """Over axes[k:], which are to make `rest`: how many ways, and the first way."""
+        """Over axes[k:], which must add up to `rest`: the number of ways, and the first way."""
         if k == len(self.axes):
             return (rest == 0), ()
         if (k, rest) not in self.known:

@@ -1,4 +1,4 @@
-"""Attention: each row is answered with a mean of others, weighed by how well they match it."""
+"""Attention: each query gets a mean of the values, weighted by how well their keys match it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def scaled_dot_product_attention(
     dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
 ) -> Tensor:  # fmt: skip
     """softmax(q kᵀ scale + mask) v, for q (..., L, E), k (..., S, E), v (..., S, V) -> (..., L, V)
-    (Vaswani et al. 2017, "Attention is all you need"); scale is 1 / sqrt(E) unless it is given
+    (Vaswani et al. 2017, "Attention is all you need"); scale defaults to 1 / sqrt(E)
 
-    attn_mask, which stretches to (..., L, S), is added to the scores; one of bools says by True
-    which keys take part. With `is_causal` row i sees keys 0 to i. A row that sees no key gives 0.
-    `dropout_p` is always applied: give 0.0 in evaluation. ShapeError where the sizes do not fit.
+    attn_mask broadcasts to (..., L, S) and is added to the scores; in a boolean mask, True marks
+    the keys that take part. With `is_causal` row i sees keys 0 to i. A row that sees no key gives
+    0. `dropout_p` is always applied: pass 0.0 in evaluation. ShapeError if the sizes do not fit.
     """
     q, k, v = (checks.at_least(f"attention({name})", t, 2) for name, t in
                (("query", query), ("key", key), ("value", value)))  # fmt: skip
@@ -58,7 +58,7 @@ def scaled_dot_product_attention(
 
 
 def added(name: str, given: Tensor, q: Tensor, scores: Shape) -> Tensor:
-    """A mask as what is added to the scores, which it stretches to."""
+    """The mask as a term that is added to the scores, to which it must broadcast."""
     mask: Tensor = checks.tensor(f"{name}(attn_mask=...)", given)
     if mask.dtype is not bool_ and not mask.dtype.is_float:
         raise DTypeError(

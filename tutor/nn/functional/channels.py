@@ -1,4 +1,4 @@
-"""What is done to each channel of x (N, C, *S) as a whole."""
+"""Functions that treat each channel of x (N, C, *S) as a whole."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def instance_norm(
     momentum: Number | Tensor = 0.1, eps: float = 1e-5,
 ) -> Tensor:  # fmt: skip
     """(x - mean) / sqrt(var + eps) * weight + bias, mean and variance over the places of each
-    channel of each example of x (N, C, *S); weight, bias and the running numbers (C)
+    channel of each example of x (N, C, *S); weight, bias and the running statistics are (C)
     (Ulyanov, Vedaldi & Lempitsky 2016)
 
-    With use_input_stats the running numbers, where given, move towards the means, over the
-    examples, of the means and (by n - 1) variances; without, they are used. ShapeError for channels
-    of a single number.
+    With use_input_stats the running statistics, if given, move towards the means and (unbiased,
+    n - 1) variances, averaged over the examples; without it they are used to normalize. ShapeError
+    for channels of a single number.
     """
     x = checks.at_least("instance_norm", input, 3)
     if not x.dtype.is_float:
@@ -62,13 +62,13 @@ def move(running: Tensor, new: Tensor, momentum: Number | Tensor) -> None:
 
 @spelled
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
-    """Each channel of x (N, C, L) or (C, L) is 0 with probability p, else x / (1 - p)"""
+    """Zeroes each channel of x (N, C, L) or (C, L) with probability p; the rest is x / (1 - p)"""
     return whole_channels("dropout1d", input, p, training, 1)
 
 
 @spelled
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
-    """Each channel of x (N, C, H, W) or (C, H, W) is 0 with probability p, else x / (1 - p)"""
+    """Zeroes each channel of x (N, C, H, W) or (C, H, W) with probability p, else x / (1 - p)"""
     return whole_channels("dropout2d", input, p, training, 2)
 
 

@@ -1,4 +1,4 @@
-"""The product with a weight: y = x Wᵀ + b."""
+"""Products with a weight: y = x Wᵀ + b, and the bilinear form."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ def linear(
 ) -> Tensor:
     """y = x Wᵀ + b, for x (..., inputs), W (outputs, inputs), b (outputs)
 
-    `activation="relu"` gives relu(y), by the same kernel. DomainError for any other: apply other
-    functions to the result.
+    `activation="relu"` gives relu(y) from the same kernel. DomainError for any other activation:
+    apply other functions to the result.
     """
     op = "linear"
     if activation is not None:
         op = LINEAR[checks.one_of("linear(activation=...)", activation, LINEAR)]
     given = (weight,) if bias is None else (weight, bias)
     if not (array_like.is_tensor(x) and all(map(array_like.is_tensor, given))):
-        checks.tensors("linear", (x, *given))  # says which one is none
+        checks.tensors("linear", (x, *given))  # names the one that is not a Tensor
     if len(x.shape) == 2:
         return apply(op, x, *given)
     if not x.shape:

@@ -1,4 +1,4 @@
-"""More losses, and the distances that they are made of. `reduction` is as in losses.py."""
+"""More losses, and the distances they are built from. `reduction` works as in losses.py."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def normalize(input: Tensor, p: float = 2.0, axis: Axis = 1, eps: float = 1e-12)
 
 
 def length(name: str, x: Tensor, p: float, axis: Axis, eps: float) -> Tensor:
-    """max(|x|, eps) along the axis, which stays with size 1; where x is 0 its gradient is 0."""
+    """max(|x|, eps) along the axis, kept with size 1; its gradient is 0 where x is 0."""
     least = checks.number(f"{name}(eps=...)", eps, 0)
     if checks.number(f"{name}(p=...)", p) != 2:
         return x.norm(p, axis, keepdims=True).maximum(least)
@@ -32,8 +32,8 @@ def length(name: str, x: Tensor, p: float, axis: Axis, eps: float) -> Tensor:
 
 
 def root(squares: Tensor, least: float) -> Tensor:
-    """sqrt(max(squares, least)), whose gradient is 0 where the squares are below, at least=0 too:
-    sqrt has an infinite slope at 0, and 0 * inf is nan."""
+    """sqrt(max(squares, least)), with gradient 0 where the squares are below `least`, even for
+    least=0: sqrt has an infinite slope at 0, and 0 * inf is nan."""
     inside = squares > least
     return apply("where", inside, apply("where", inside, squares, 1.0).sqrt(), math.sqrt(least))
 
@@ -52,10 +52,10 @@ def pairwise_distance(
 
 @spelled
 def cosine_similarity(x1: Tensor, x2: Tensor, axis: Axis = 1, eps: float = 1e-8) -> Tensor:
-    """x1 · x2 / (max(|x1|, eps) max(|x2|, eps)) along the axis: 1 where they point the same way
+    """x1 · x2 / (max(|x1|, eps) max(|x2|, eps)) along the axis: 1 for vectors of one direction
 
-    The two are stretched to one shape first, along the axis as beside it: so one number in front of
-    three stands for three that are equal, and so does its length.
+    Both are first broadcast to one shape, including the axis itself: a size of 1 against 3 means
+    three equal numbers, and its norm is that of all three.
     """
     checks.tensors("cosine_similarity", (x1, x2))
     shape = broadcast_shapes("cosine_similarity", x1.shape, x2.shape)
@@ -71,7 +71,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, axis: Axis = 1, eps: float = 1e-8)
 def smooth_l1_loss(
     input: Tensor, target: TensorLike, reduction: str = "mean", beta: float = 1.0
 ) -> Tensor:
-    """d**2 / (2 beta) for d = |x - t| < beta, else d - beta / 2: huber_loss / beta, and l1_loss at
+    """d**2 / (2 beta) for d = |x - t| < beta, else d - beta / 2: huber_loss / beta, and l1_loss for
     beta = 0 (Girshick 2015)"""
     away = input - alike("smooth_l1_loss", input, target)
     edge, size = checks.number("smooth_l1_loss(beta=...)", beta, 0, nan=False), away.abs()
@@ -86,10 +86,10 @@ def binary_cross_entropy(
     input: Tensor, target: TensorLike, weight: Tensor | Number | None = None,
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """-(t ln p + (1 - t) ln(1 - p)), for probabilities p; each logarithm is -100 at least
+    """-(t ln p + (1 - t) ln(1 - p)), for probabilities p; each logarithm is at least -100
 
-    Where p is 0 or 1 the logarithm it is cut off has no slope. nan for a p that is no probability.
-    Numbers before a sigmoid are better off with binary_cross_entropy_with_logits.
+    Where p is 0 or 1 the clipped logarithm has no slope. A p outside [0, 1] gives nan. For logits
+    (numbers before the sigmoid) use binary_cross_entropy_with_logits instead.
     """
     t = alike("binary_cross_entropy", input, target).cast(input.dtype)
     loss = -(t * bounded_log(input) + (1 - t) * bounded_log(1 - input))
@@ -111,7 +111,7 @@ def kl_div(
     """t (ln t - x), for log-probabilities x and probabilities t (or, with log_target, their
     logarithms): how far the distribution t is from e**x (Kullback & Leibler 1951)
 
-    reduction "batchmean" divides the sum by the size of the first axis: the divergence itself.
+    reduction="batchmean" divides the sum by the size of the first axis: the true KL divergence.
     """
     t = alike("kl_div", input, target)
     if log_target:
@@ -130,8 +130,8 @@ def gaussian_nll_loss(
     input: Tensor, target: TensorLike, var: Tensor | Number, full: bool = False, eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """(ln v + (x - t)**2 / v) / 2 with v = max(var, eps), and with `full` ln(2 pi) / 2 more: minus
-    the logarithm of the normal density at t, of mean x and variance v"""
+    """(ln v + (x - t)**2 / v) / 2 with v = max(var, eps); `full` adds ln(2 pi) / 2. With it, this
+    is minus the logarithm of the normal density at t, with mean x and variance v"""
     t = alike("gaussian_nll_loss", input, target)
     wide = (
         var
@@ -156,9 +156,9 @@ def poisson_nll_loss(
     input: Tensor, target: TensorLike, log_input: bool = True, full: bool = False,
     eps: float = 1e-8, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """e**x - t x, or, without log_input, x - t ln(x + eps): minus the logarithm of the probability
-    of t events where e**x (or x) are expected, without ln t!, which `full` adds as Stirling's
-    t ln t - t + ln(2 pi t) / 2 for t above 1"""
+    """e**x - t x, or, without log_input, x - t ln(x + eps): minus the log-probability of t events
+    where e**x (or x) are expected, without the term ln t!. `full` adds that term, for t above 1, by
+    Stirling's formula t ln t - t + ln(2 pi t) / 2"""
     t = alike("poisson_nll_loss", input, target).cast(input.dtype)
     least = checks.number("poisson_nll_loss(eps=...)", eps, 0)
     loss = input.exp() - t * input if log_input else input - t * (input + least).log()
@@ -179,7 +179,7 @@ def soft_margin_loss(input: Tensor, target: TensorLike, reduction: str = "mean")
 def hinge_embedding_loss(
     input: Tensor, target: TensorLike, margin: float = 1.0, reduction: str = "mean"
 ) -> Tensor:
-    """x where t is 1, max(0, margin - x) where t is -1: for distances x of what is alike, or not"""
+    """x where t is 1, max(0, margin - x) where t is -1, for distances x of similar/unlike pairs"""
     t = alike("hinge_embedding_loss", input, target)
     apart = (number("hinge_embedding_loss", margin) - input).relu()
     loss = apply("where", t == 1, input, apply("where", t == -1, apart, 0.0))
@@ -194,7 +194,7 @@ def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: TensorLike, margin: float = 0.0,
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """max(0, margin - t (x1 - x2)): x1 is to be larger where t is 1, x2 where t is -1"""
+    """max(0, margin - t (x1 - x2)): x1 should be larger where t is 1, x2 where t is -1"""
     other = alike("margin_ranking_loss", input1, input2)
     t = alike("margin_ranking_loss", input1, target)
     loss = (number("margin_ranking_loss", margin) - t * (input1 - other)).relu()
@@ -206,8 +206,8 @@ def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: TensorLike, margin: float = 0.0,
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """1 - c where t is 1, max(0, c - margin) where t is -1, with c the cosine between rows x1 and
-    x2 (N, D), for targets (N)"""
+    """1 - c where t is 1, max(0, c - margin) where t is -1; c is the cosine similarity of rows of
+    x1 and x2 (N, D), for targets (N)"""
     other = alike("cosine_embedding_loss", input1, input2)
     t = as_tensor("cosine_embedding_loss", input1, target)
     if t.shape != input1.shape[:-1] or not input1.ndim:
@@ -215,7 +215,7 @@ def cosine_embedding_loss(
             f"cosine_embedding_loss of inputs {input1.shape} and a target {t.shape}",
             "there must be one target for each row", "give (N, D), (N, D) and (N)",
         )  # fmt: skip
-    tiny = 1e-12  # in the squares: the cosine with a row of zeros is 0
+    tiny = 1e-12  # added to the squares: the cosine with a row of zeros is 0
     lengths = ((input1 * input1).sum(-1) + tiny) * ((other * other).sum(-1) + tiny)
     cosine = (input1 * other).sum(-1) / lengths.sqrt()
     apart = (cosine - number("cosine_embedding_loss", margin)).relu()
@@ -228,9 +228,9 @@ def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0,
     eps: float = 1e-6, swap: bool = False, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """max(0, |a - p| - |a - n| + margin), distances between rows: the anchor is to be nearer to the
-    positive example than to the negative one (Schroff et al. 2015); with `swap` the negative's
-    distance is the smaller of those to the anchor and to the positive one"""
+    """max(0, |a - p| - |a - n| + margin), distances between rows: the anchor should be closer to
+    the positive example than to the negative one (Schroff et al. 2015); with `swap` the negative's
+    distance is the smaller of its distances to the anchor and to the positive example"""
     near, far = (alike("triplet_margin_loss", anchor, x) for x in (positive, negative))
     gap = number("triplet_margin_loss", margin)
     away = pairwise_distance(anchor, far, p, eps)

@@ -1,4 +1,4 @@
-"""Dropout: some numbers become 0 by chance, so that no unit can rely on another."""
+"""Dropout: zeroes random numbers, so that no unit can rely on another."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tutor.methods.tensor import Tensor
 
 @spelled
 def dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
-    """Each number is 0 with probability p, else x / (1 - p), so that its mean stays (Srivastava,
-    Hinton, Krizhevsky, Sutskever and Salakhutdinov 2014); x itself where not training
+    """Each number is 0 with probability p, else x / (1 - p), which preserves the mean (Srivastava,
+    Hinton, Krizhevsky, Sutskever and Salakhutdinov 2014); returns x itself if not training
 
-    The draws are of the generator that `tutor.manual_seed` sets. DomainError for a p that is not
-    from 0 to 1.
+    The draws come from the generator that `tutor.manual_seed` seeds. DomainError for a p outside
+    [0, 1].
     """
     x: Tensor = checks.tensor("dropout(input)", input)
     chance = float(checks.number("dropout(p=...)", p, 0, 1, nan=False))
@@ -26,6 +26,6 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     if not training or chance == 0:
         return x
     found: Tensor
-    # Of p = 1 nothing stays, not even what is infinite, or nan.
+    # With p = 1 everything becomes 0, even inf and nan.
     found = apply("where", True, 0.0, x) if chance == 1 else apply("dropout", x, p=chance)
     return found

@@ -1,4 +1,4 @@
-"""Embedding: the rows of a table, by their numbers."""
+"""Embedding: looks up rows of a table by number."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tutor.methods.tensor import Tensor
 
 @spelled
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
-    """weight[input]: for numbers (...) and a table (rows, width) the rows (..., width)
+    """weight[input]: for indices (...) and a table (rows, width), the rows (..., width)
 
-    Row `padding_idx` (which may be counted from the end) is given no gradient: it stands for what
-    is not there. OutOfRangeError for a number that is no row's, from 0 to rows - 1.
+    Row `padding_idx` (which may count from the end) gets no gradient: it represents padding.
+    OutOfRangeError for an index outside 0 to rows - 1.
     """
     index: Tensor = checks.tensor("embedding(input)", input)
     if not index.dtype.is_integer:
@@ -31,7 +31,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
         )
     rows, width = weight.shape
     index = index.cast(int64)
-    place = apply("where", index < 0, rows, index)  # no row, so the kernel refuses it
+    place = apply("where", index < 0, rows, index)  # not a row, so the kernel refuses it
     try:
         found: Tensor = apply("index_select", weight, place.reshape((-1,)), axis=0)
     except OutOfRangeError:
@@ -50,7 +50,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
             f"a table of {rows} rows",
             f"give {-rows} to {rows - 1}",
         )
-    if found.requires_grad:  # only the gradient needs to know: the rows are what they are
+    if found.requires_grad:  # padding only affects the gradient, not the rows themselves
 
         def apart(g: Tensor) -> Tensor:
             here = place == pad % rows

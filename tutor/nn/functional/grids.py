@@ -1,12 +1,12 @@
-"""Images read between their pixels, at points that a grid names.
+"""Grid sampling: reads images between their pixels, at the points of a grid.
 
 Pixel (i, j) of an image is the point (i, j). In between, with i <= r < i + 1, a = r - i and
-j <= c < j + 1, b = c - j, the value is the bilinear mean of the four pixels around,
+j <= c < j + 1, b = c - j, the value is the bilinear mean of the four surrounding pixels,
 
     v(r, c) = (1-a)(1-b) x[i, j] + (1-a) b x[i, j+1] + a (1-b) x[i+1, j] + a b x[i+1, j+1]
 
-and beyond the border every pixel is 0; with a third axis it is the mean of the eight around.
-Everything is composed of other ops, so there are gradients to the image and to the points
+and every pixel beyond the border is 0; with a third axis it is the mean of the eight neighbours.
+Everything is composed of other ops, so both the image and the points get gradients
 (Jaderberg et al. 2015, "Spatial transformer networks").
 """
 
@@ -26,7 +26,7 @@ from tutor.ops.movement import stack
 
 
 def read_linear(images: Tensor, *points: Tensor) -> Tensor:
-    """images (n, c, *S), two or three axes S, at points whose place on each of these axes is given,
+    """images (n, c, *S), with two or three axes S, at points given by one coordinate per axis,
     (n, *P) each: (n, c, *P)."""
     cells, shares = [], []
     for place, size in zip(points, images.shape[2:], strict=True):
@@ -34,13 +34,13 @@ def read_linear(images: Tensor, *points: Tensor) -> Tensor:
         cells.append(place.floor().clip(-1.0, size - 1.0))
         shares.append((place - cells[-1]).reshape(-1, 1))
     found = list(pixels(images, cells, list(product((0, 1), repeat=len(cells)))))
-    for share in reversed(shares):  # the last axis first: neighbours on it stand side by side
+    for share in reversed(shares):  # the last axis first: its neighbours are adjacent
         found = [a + share * (b - a) for a, b in zip(found[::2], found[1::2], strict=True)]
     return as_images(found[0], images, points[0])
 
 
 def read_nearest(images: Tensor, *points: Tensor) -> Tensor:
-    """images at the pixels that are nearest to the points; of two as near, the even one."""
+    """images at the pixels nearest to the points; ties go to the even pixel."""
     sizes = images.shape[2:]
     cells = [p.clip(-1.0, float(n)).round() for p, n in zip(points, sizes, strict=True)]
     (found,) = pixels(images, cells, [(0,) * len(cells)])
@@ -50,23 +50,23 @@ def read_nearest(images: Tensor, *points: Tensor) -> Tensor:
 def pixels(
     images: Tensor, cells: Sequence[Tensor], beside: Sequence[tuple[int, ...]]
 ) -> Iterator[Tensor]:
-    """For each step in `beside`, as (down, right): the pixels that many beside the cells, (points,
-    channels).
+    """For each step in `beside`, as (down, right): the pixels at that offset from the cells,
+    (points, channels).
 
-    A border of zeros is put around the images: so nothing has to be asked of the single points. All
-    neighbours are read with the same index, from views that begin so many elements later.
+    A border of zeros is put around the images, so no point needs a bounds check. All neighbours are
+    read with the same index, from views that begin that many elements later.
     """
     n, channels, *sizes = images.shape
     framed = images.pad(((0, 0), (0, 0), *[(1, 1)] * len(sizes)))
     strides = [math.prod(m + 2 for m in sizes[axis + 1 :]) for axis in range(len(sizes))]
     each = strides[0] * (sizes[0] + 2)  # pixels of one image
-    wide = "float32" if each < 1 << 24 else "float64"  # in which every index is exact
+    wide = "float32" if each < 1 << 24 else "float64"  # represents every index exactly
     places = cells[-1].detach().cast(wide) + float(sum(strides))
     for cell, stride in zip(cells[:-1], strides, strict=False):
         places = cell.detach().cast(wide) * float(stride) + places
     firsts = Tensor.arange(0, n * each, each, device=framed.device).reshape(n, *[1] * len(sizes))
     flat = (places.cast("int64") + firsts).flatten()
-    # All channels of a pixel side by side; a single one needs no rows, which are read more slowly.
+    # Put all channels of a pixel side by side; a single channel needs no rows, which read slower.
     whole = framed.flatten() if channels == 1 else framed.movedim(1, -1).reshape(-1, channels)
     for steps in beside:
         first = sum(step * stride for step, stride in zip(steps, strides, strict=True))
@@ -90,10 +90,10 @@ def grid_sample(
     at those of (n, z, y, x, 3): (n, c, z, y, x).
 
     The last axis of the grid is (column, row), or (column, row, depth), from -1 to 1 over the
-    image: with `align_corners` from the middle of the first pixel to that of the last, else from
-    border to border. `mode` is "bilinear" (over three axes trilinear) or "nearest". What lies
-    beyond the border is 0 ("zeros"), the pixel of the border nearest to it ("border"), or its
-    mirror image ("reflection").
+    image: with `align_corners` from the centre of the first pixel to that of the last, else from
+    border to border. `mode` is "bilinear" (trilinear over three axes) or "nearest". A point beyond
+    the border reads 0 ("zeros"), the nearest pixel of the border ("border"), or the mirror image
+    ("reflection").
     """
     x = checks.tensor("grid_sample(input=...)", input)
     g = checks.tensor("grid_sample(grid=...)", grid)
@@ -128,7 +128,7 @@ def floats(*tensors: Tensor) -> None:
 
 
 def mirrored(place: Tensor, size: int, align_corners: bool) -> Tensor:
-    """Places mirrored at the middles of the outer pixels, or at the borders, as often as it takes:
+    """Places mirrored at the centres of the outer pixels, or at the borders, as often as needed:
     with d the distance from the first mirror and s that between both, d mod s, or s less that."""
     first, span = (0.0, size - 1.0) if align_corners else (-0.5, float(size))
     if not span:
@@ -141,8 +141,8 @@ def mirrored(place: Tensor, size: int, align_corners: bool) -> Tensor:
 
 @spelled
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool = False) -> Tensor:
-    """The grid (n, h, w, 2) for images of `size` (n, c, h, w) whose point (x, y), from -1 to 1, is
-    theta (x, y, 1): theta is (n, 2, 3). `grid_sample` reads an image there."""
+    """The grid (n, h, w, 2) for images of `size` (n, c, h, w): its points are theta (x, y, 1) for
+    (x, y) from -1 to 1, with theta (n, 2, 3). `grid_sample` reads an image there."""
     t = checks.tensor("affine_grid(theta=...)", theta)
     sizes = layout.whole_numbers(size, "affine_grid(size=...)")
     n, height, width = (sizes[0], *sizes[2:]) if len(sizes) == 4 else (0, 0, 0)
@@ -159,7 +159,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool = False)
 
 
 def line(k: int, align_corners: bool, like: Tensor) -> Tensor:
-    """The middles of k pixels side by side, from -1 to 1."""
+    """The centres of k adjacent pixels, from -1 to 1."""
     at = Tensor.arange(k, dtype=like.dtype, device=like.device)
     if align_corners:
         return at * (2.0 / (k - 1)) - 1.0 if k > 1 else at

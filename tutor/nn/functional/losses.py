@@ -1,4 +1,4 @@
-"""Losses: how far from the target.
+"""Losses: how far a prediction is from its target.
 
 They take `reduction`: "mean" (the default), "sum", or "none" for one number per element or row.
 """
@@ -17,14 +17,14 @@ from tutor.methods.tensor import Tensor
 
 
 def reduced(loss: Tensor, reduction: str) -> Tensor:
-    """The losses as they are, their mean or their sum."""
+    """The losses unreduced, their mean, or their sum."""
     checks.one_of("a loss with reduction=...", reduction, ("mean", "sum", "none"))
     return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
 
 
 def alike(name: str, input: Tensor, target: TensorLike) -> Tensor:
-    """`target` as a Tensor of input's shape. Broadcasting (N,) against (N, 1) would compare every
-    prediction with every target, in silence."""
+    """`target` as a Tensor of input's shape. Broadcasting (N,) against (N, 1) would silently
+    compare every prediction with every target."""
     beside = as_tensor(name, input, target)
     if beside.shape != input.shape:
         raise ShapeError(
@@ -36,7 +36,7 @@ def alike(name: str, input: Tensor, target: TensorLike) -> Tensor:
 
 
 def as_tensor(name: str, input: Tensor, target: TensorLike) -> Tensor:
-    """`target` as a Tensor, beside an input that is one."""
+    """`target` as a Tensor; input must be one."""
     checks.tensor(f"{name}(input)", input)
     return target if isinstance(target, Tensor) else input.wrap(target)
 
@@ -58,8 +58,8 @@ def l1_loss(input: Tensor, target: TensorLike, reduction: str = "mean") -> Tenso
 def huber_loss(
     input: Tensor, target: TensorLike, reduction: str = "mean", delta: float = 1.0
 ) -> Tensor:
-    """d**2 / 2 for d = |x - t| < delta, else delta (d - delta / 2): a square that goes on straight
-    (Huber 1964, "Robust estimation of a location parameter")."""
+    """d**2 / 2 for d = |x - t| < delta, else delta (d - delta / 2): a square that continues as a
+    straight line (Huber 1964, "Robust estimation of a location parameter")."""
     if not checks.number("huber_loss(delta=...)", delta) > 0:
         raise DomainError(f"huber_loss({delta=})", "no distance", "give a delta above 0")
     away = input - alike("huber_loss", input, target)
@@ -75,7 +75,7 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:  # fmt: skip
     """-(t ln s + (1 - t) ln(1 - s)) with s = sigmoid(x), for targets t from 0 to 1
 
-    Computed as (1 - t) x + (1 + (pos_weight - 1) t) ln(1 + e**-x), where nothing overflows.
+    Computed as (1 - t) x + (1 + (pos_weight - 1) t) ln(1 + e**-x), which does not overflow.
     """
     t = alike("binary_cross_entropy_with_logits", input, target).cast(input.dtype)
     for given in (weight, pos_weight):
@@ -93,8 +93,8 @@ def cross_entropy(
 ) -> Tensor:  # fmt: skip
     """-ln softmax(x)[t], for logits x (N, C) or (N, C, *S) and class numbers t (N) or (N, *S)
 
-    weight (C): counts a class more or less; "mean" divides by the sum of the weights. Rows whose
-    target is ignore_index count nothing (None, the default, ignores none; PyTorch's is -100).
+    weight (C) scales the loss of each class; "mean" divides by the sum of the weights. Rows whose
+    target is ignore_index do not count (the default None ignores no row; PyTorch's is -100).
     label_smoothing e mixes each target with the mean over all classes, (1 - e) to e (Szegedy et al.
     2016). Targets may also be probabilities, of x's shape and a float dtype.
     """
@@ -127,7 +127,7 @@ def by_rows(name: str, input: Tensor) -> Tensor:
 
 
 def settings(weight: Tensor | None, ignore_index: int | None) -> tuple[Tensor | None, int | None]:
-    """What a loss over classes may be given beside its operands."""
+    """Checks the optional settings of a loss over classes."""
     weight = weight if weight is None else checks.tensor("the weight of a loss", weight)
     return weight, ignore_index if ignore_index is None else whole_number(
         ignore_index, "ignore_index"
@@ -135,7 +135,7 @@ def settings(weight: Tensor | None, ignore_index: int | None) -> tuple[Tensor | 
 
 
 def by_class(weight: Tensor, input: Tensor) -> Tensor:
-    """Weights (C), to go beside (N, C, *S)."""
+    """Weights (C), shaped to broadcast against (N, C, *S)."""
     return weight.reshape((-1, *[1] * max(input.ndim - 2, 0)))
 
 
@@ -154,7 +154,7 @@ def nll_loss(
 def picked(
     logs: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int | None
 ) -> tuple[Tensor, Tensor]:
-    """-weight * logs at the target, and the weight, of each row (..., C)."""
+    """-weight * logs at the target, and the weight, for each row (..., C)."""
     if not target.dtype.is_integer:
         raise DTypeError(
             f"class numbers of {target.dtype.name}", "a class is a whole number", "cast to int64"
@@ -169,7 +169,7 @@ def picked(
         raise ShapeError(f"weight {weight.shape}", f"{logs.shape[-1]} classes", "one for each")
     ignored = None if ignore_index is None else target == ignore_index
     safe = (target if ignored is None else apply("where", ignored, 0, target)).cast(int64)
-    place = apply("where", safe < 0, logs.shape[-1], safe)  # no class, so the kernel refuses it
+    place = apply("where", safe < 0, logs.shape[-1], safe)  # not a class, so the kernel refuses it
     try:
         at_target = logs.gather(-1, place.unsqueeze(-1)).squeeze(-1)
     except OutOfRangeError:
@@ -190,7 +190,7 @@ def picked(
 
 
 def total(losses: Tensor, counts: Tensor, reduction: str) -> Tensor:
-    """As `reduced`, but the mean is weighted."""
+    """Like `reduced`, but with a weighted mean."""
     if reduction == "mean":
         return losses.sum() / counts.sum()
     return reduced(losses, reduction)

@@ -1,7 +1,7 @@
-"""Norms: numbers brought to mean 0 and variance 1 (or to a mean square of 1), then scaled.
+"""Norms: scale numbers to mean 0 and variance 1 (or to a mean square of 1), then by a weight.
 
-They differ in what is averaged over: one row (layer norm, RMS norm), a group of channels (group
-norm), or one channel over the whole batch (batch norm).
+They differ in the numbers they average over: one row (layer norm, RMS norm), a group of channels
+(group norm), or one channel over the whole batch (batch norm).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ def layer_norm(
     input: Tensor, normalized_shape: Sizes, weight: Tensor | None = None,
     bias: Tensor | None = None, eps: float = 1e-5,
 ) -> Tensor:  # fmt: skip
-    """(x - mean) / sqrt(var + eps) * weight + bias, mean and variance over the trailing axes of
-    `normalized_shape`, which weight and bias have, too (Ba, Kiros and Hinton 2016)
+    """(x - mean) / sqrt(var + eps) * weight + bias, mean and variance over the trailing axes
+    `normalized_shape`, which is also the shape of weight and bias (Ba, Kiros and Hinton 2016)
 
-    The variance is that of these numbers, divided by their count. ShapeError where x does not end
-    with `normalized_shape`.
+    The variance is the biased one, divided by the count. ShapeError if x does not end with
+    `normalized_shape`.
     """
     x, axes = trailing("layer_norm", input, normalized_shape, weight, bias)
     rows = by_rows(x, axes)
@@ -43,11 +43,11 @@ def rms_norm(
     input: Tensor, normalized_shape: Sizes, weight: Tensor | None = None,
     eps: float | None = None,
 ) -> Tensor:  # fmt: skip
-    """x / sqrt(mean of x**2 + eps) * weight over the trailing axes of `normalized_shape`: a layer
-    norm that leaves the mean where it is (Zhang and Sennrich 2019)
+    """x / sqrt(mean of x**2 + eps) * weight over the trailing axes `normalized_shape`: a layer norm
+    that does not subtract the mean (Zhang and Sennrich 2019)
 
-    Without `eps` it is the distance from 1 to the next number of the dtype it is computed in:
-    float64, or float32. ShapeError where x does not end with `normalized_shape`.
+    `eps` defaults to the distance from 1 to the next number of the dtype used to compute it,
+    float64 or float32. ShapeError if x does not end with `normalized_shape`.
     """
     x, axes = trailing("rms_norm", input, normalized_shape, weight)
     rows = by_rows(x, axes)
@@ -63,10 +63,10 @@ def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:  # fmt: skip
-    """As a layer norm over each of `num_groups` groups of channels of x (N, C, *S), and all their
+    """Layer norm over each of `num_groups` groups of channels of x (N, C, *S), including all their
     places; weight (C), bias (C) (Wu and He 2018)
 
-    ShapeError where the channels do not divide into so many groups.
+    ShapeError if the channels do not divide evenly into the groups.
     """
     x = floats("group_norm", checks.at_least("group_norm", input, 2))
     groups, channels = positive(num_groups, "group_norm(num_groups=...)"), x.shape[1]
@@ -94,11 +94,11 @@ def batch_norm(
     """(x - mean) / sqrt(var + eps) * weight + bias for each channel of x (N, C, *S), mean and
     variance over all else (Ioffe and Szegedy 2015); running_mean, running_var, weight, bias (C)
 
-    In training they are those of this batch, the variance divided by the count n; and each running
-    number, where there is one, moves to (1 - momentum) running + momentum new in place, the new
-    variance divided by n - 1. Otherwise the running ones are used. `momentum` may be a Tensor of
-    one number, so that it can change from call to call of a recorded step. ShapeError in training
-    with a single number for each channel, which has no variance.
+    Training uses this batch's mean and variance (divided by the count n), and moves each running
+    statistic, if given, to (1 - momentum) running + momentum new in place, with the variance
+    divided by n - 1. Evaluation uses the running ones. `momentum` may be a Tensor of one number, so
+    that it can change between calls of a recorded step. ShapeError in training with a single number
+    per channel, which has no variance.
     """
     x = floats("batch_norm", checks.at_least("batch_norm", input, 2))
     given = {"running_mean": running_mean, "running_var": running_var}
@@ -134,7 +134,7 @@ def batch_norm(
 def evaluated(
     x: Tensor, mean: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> Tensor:
-    """(x - mean) / sqrt(var + eps) * weight + bias, as one number times x, and one added to it."""
+    """(x - mean) / sqrt(var + eps) * weight + bias, as one factor for x and one added term."""
     scale = (widened(var) + eps).rsqrt()
     scale = scale if weight is None else scale * weight
     away = widened(mean) * scale
@@ -154,14 +154,14 @@ def by_rows(x: Tensor, axes: Shape) -> Tensor:
 
 
 def by_place(t: Tensor | None, rows: Tensor, fill: float) -> Tensor:
-    """One number for each place of a row (n); `fill` where none are given."""
+    """One number for each place of a row (n); `fill` if t is None."""
     if t is None:
         return rows.wrap(fill, rows.dtype, rows.shape[-1:])
     return t if t.ndim == 1 else t.reshape((-1,))
 
 
 def widened(x: Tensor) -> Tensor:
-    """x as its mean and its squares are computed: half floats as float32."""
+    """x in the dtype for its mean and squares: half floats become float32."""
     wide: DType = x.dtype if x.dtype.itemsize >= float32.itemsize else float32
     return x if x.dtype is wide else x.cast(wide)
 
@@ -171,7 +171,7 @@ def follow(
     running_mean: Tensor | None, running_var: Tensor | None, mean: Tensor, var: Tensor, n: int,
     momentum: Number | Tensor,
 ) -> None:  # fmt: skip
-    """Move the running numbers towards those of a batch of n for each channel, in place."""
+    """Move the running statistics towards those of a batch of n per channel, in place."""
     if running_mean is not None:
         running_mean += (mean - running_mean) * momentum
     if running_var is not None:
@@ -180,7 +180,7 @@ def follow(
 
 
 def beside(channels: Tensor, x: Tensor) -> Tensor:
-    """One number for each channel (C), to go beside x (N, C, *S)."""
+    """One number for each channel (C), shaped to broadcast against x (N, C, *S)."""
     places = len(x.shape) - 2
     if places == 0:
         return channels
@@ -206,7 +206,7 @@ def small(name: str, eps: float) -> float:
 def trailing(
     name: str, input: Tensor, normalized_shape: Sizes, *affine: Tensor | None
 ) -> tuple[Tensor, Shape]:
-    """x, and the axes of `normalized_shape`, with which it must end."""
+    """x, and the axes `normalized_shape` that it must end with."""
     x = floats(name, input)
     sizes = checked_shape(normalized_shape, f"{name}(normalized_shape=...)")
     first = x.ndim - len(sizes)

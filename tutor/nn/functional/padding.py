@@ -1,4 +1,4 @@
-"""Padding as PyTorch words it: two widths for each axis, the last axis first."""
+"""Padding with PyTorch's argument order: two widths for each axis, the last axis first."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "cir
 def pad(
     input: TensorLike, pad: Sequence[int], mode: str = "constant", value: float | None = None
 ) -> Tensor:
-    """More elements around: `pad` is (left, right), (left, right, top, bottom), ...: those before
-    and behind the last axis, then the one before it, and so on.
+    """Add elements around x: `pad` is (left, right), (left, right, top, bottom), ...: the widths
+    before and after the last axis, then those of the one before it, and so on.
 
-    "constant": `value`, by default 0. "reflect": what is behind the outermost element, mirrored:
-    c b | a b c | b a. "replicate": the outermost element again. "circular": the axis is a ring:
+    "constant": `value`, by default 0. "reflect": mirrors the elements next to the outermost one:
+    c b | a b c | b a. "replicate": repeats the outermost element. "circular": the axis is a ring:
     b c | a b c | a b. Negative widths cut elements off: after "reflect" and "replicate" have read
-    them, before "circular" makes a ring of those left. (`Tensor.pad` takes one pair for each axis.)
-    ShapeError for widths that are no pairs, or are more than there are axes.
+    them, before "circular" makes a ring of the rest. (`Tensor.pad` takes one pair for each axis.)
+    ShapeError for widths that are not pairs, or for more pairs than there are axes.
 
         >>> pad(Tensor([[1.0, 2.0]]), (1, 0, 0, 1)).tolist()
         [[0.0, 1.0, 2.0], [0.0, 0.0, 0.0]]

@@ -1,7 +1,7 @@
-"""Pools: of each window of x (N, C, *S) the largest number, or the mean.
+"""Pools: the largest number, or the mean, of each window of x (N, C, *S).
 
-Over three axes there is no kernel: a pool is then the reduction of a view of the windows.
-`return_indices` asks for the places of the largest, too: all windows are copied for that.
+There is no kernel for three axes: such a pool is the reduction of a view of the windows.
+`return_indices` also returns the places of the largest numbers, which copies all windows.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Pictures made larger or smaller, and pools that say where the largest stood.
+"""Resampling: images made larger or smaller, and pools that return the places of their maxima.
 
-All are composed of ops that are there: `interpolate` picks rows along one axis after the other and
-mixes neighbours, so it costs two gathers and a mix per axis; a pool with indices copies all its
-windows, as many numbers as places times window, where the pool alone copies none.
+All are composed of existing ops. `interpolate` picks rows along one axis after the other and mixes
+neighbours: two gathers and a mix per axis. A pool with indices copies all its windows (places times
+window numbers); a pool without them copies nothing.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from tutor.errors import DomainError, ShapeError
 from tutor.methods import windows
 from tutor.methods.tensor import Tensor
 
-NEAREST = {"nearest": 0, "nearest-exact": 1}  # how many halves of a place are added
-SMOOTH = {1: "linear", 2: "bilinear", 3: "trilinear"}  # by how many axes there are behind (N, C)
+NEAREST = {"nearest": 0, "nearest-exact": 1}  # half places that are added
+SMOOTH = {1: "linear", 2: "bilinear", 3: "trilinear"}  # number of axes after (N, C) -> mode
 
 
 @spelled
@@ -29,16 +29,16 @@ def interpolate(
     input: Tensor, size: Sizes | None = None, scale_factor: float | Sequence[float] | None = None,
     mode: str = "nearest", align_corners: bool | None = None,
 ) -> Tensor:  # fmt: skip
-    """x (N, C, *S), one to three axes S, with other sizes S: either `size`, or S * scale_factor
+    """x (N, C, *S), with one to three axes S, resized to `size` or to S * scale_factor
 
-    mode "nearest": place i of m takes what stands at floor(i n / m) of n; "nearest-exact" at
-    floor((i + 1/2) n / m), the pixel in which its middle lies. "linear", "bilinear", "trilinear",
+    mode "nearest": place i of m takes the number at floor(i n / m) of n; "nearest-exact" the one at
+    floor((i + 1/2) n / m), the pixel that contains its centre. "linear", "bilinear", "trilinear",
     for one, two and three axes: place i lies at (i + 1/2) n / m - 1/2, between two numbers, and
     mixes them by its distance from each; with align_corners at i (n - 1) / (m - 1), so that the
-    corners stay. "bicubic", for two axes: a mixture of the four numbers around, with weights that
-    make a smooth curve (Keys 1981, with a = -3/4); beyond an end there is more of the last number.
-    "area": the mean, as adaptive_avg_pool. Given scale_factor, 1 / scale stands for n / m.
-    ShapeError for other axes, and unless just one of both is given.
+    corners stay. "bicubic", for two axes: a mixture of the four nearest numbers, with weights that
+    make a smooth curve (Keys 1981, with a = -3/4); the last number repeats beyond an end. "area":
+    the mean, as adaptive_avg_pool. With scale_factor, n / m is replaced by 1 / scale. ShapeError
+    for other numbers of axes, and unless exactly one of size and scale_factor is given.
     """
     x: Tensor = checks.tensor("interpolate(input)", input)
     dims = x.ndim - 2
@@ -66,7 +66,7 @@ def interpolate(
             twice = Tensor.arange(m, device=x.device) * 2 + NEAREST[mode]
             if size is None:
                 at = (twice.cast(float64) * (step / 2)).cast(int64)
-            else:  # exact, in whole numbers
+            else:  # exact, in integers
                 at = twice * x.shape[axis] // (2 * m)
             x = x.index_select(axis, at.minimum(x.shape[axis] - 1))
         else:
@@ -77,7 +77,7 @@ def interpolate(
 def targets(
     shape: tuple[int, ...], size: Sizes | None, scale_factor: float | Sequence[float] | None
 ) -> tuple[tuple[int, ...], list[float]]:
-    """The new sizes, and how far it is, on each old axis, from one new place to the next."""
+    """The new sizes, and the distance on each old axis from one new place to the next."""
     if (size is None) == (scale_factor is None):
         raise ShapeError(
             f"interpolate({size=}, {scale_factor=})", "one of both is wanted", "give size=, or "
@@ -106,18 +106,18 @@ def targets(
 
 
 def middles(n: int, m: int, step: float, align_corners: bool, device: str) -> Tensor:
-    """Where each of m places lies among n."""
+    """The position of each of m places among n."""
     count = Tensor.arange(m, device=device).cast(float64)
     return count * ((n - 1) / max(m - 1, 1)) if align_corners else (count + 0.5) * step - 0.5
 
 
 def along(share: Tensor, x: Tensor, axis: int) -> Tensor:
-    """One number for each place along an axis of x."""
+    """One number for each place along an axis, shaped to broadcast against x."""
     return share.cast(x.dtype).reshape((share.numel(), *[1] * (x.ndim - 1 - axis)))
 
 
 def mixed(x: Tensor, axis: int, m: int, step: float, align_corners: bool) -> Tensor:
-    """m places along one axis, each a mixture of the numbers before and behind it."""
+    """m places along one axis, each a mixture of the numbers on either side of it."""
     n = x.shape[axis]
     places = middles(n, m, step, align_corners, x.device).maximum(0.0)
     before = places.cast(int64).minimum(n - 1)
@@ -128,8 +128,8 @@ def mixed(x: Tensor, axis: int, m: int, step: float, align_corners: bool) -> Ten
 
 
 def cubic(x: Tensor, axis: int, m: int, step: float, align_corners: bool) -> Tensor:
-    """m places along one axis, each a mixture of two numbers before and two behind it, at distance
-    d with the weight
+    """m places along one axis, each a mixture of two numbers on either side of it; a number at
+    distance d has the weight
 
     (a + 2) d³ - (a + 3) d² + 1 for d <= 1,   a d³ - 5 a d² + 8 a d - 4 a for d < 2,   a = -3/4
     """
@@ -149,8 +149,8 @@ def cubic(x: Tensor, axis: int, m: int, step: float, align_corners: bool) -> Ten
 
 @spelled
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """(N, C r², H, W) -> (N, C, H r, W r), r the factor: r² channels become the r by r pixels of
-    one (Shi et al. 2016)"""
+    """(N, C r², H, W) -> (N, C, H r, W r), with r the factor: r² channels become the r by r pixels
+    of one (Shi et al. 2016)"""
     x: Tensor = checks.at_least("pixel_shuffle", input, 3)
     r = factor("pixel_shuffle", upscale_factor)
     *lead, channels, h, w = x.shape
@@ -165,7 +165,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 @spelled
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """(N, C, H r, W r) -> (N, C r², H, W): pixel_shuffle backwards"""
+    """(N, C, H r, W r) -> (N, C r², H, W): the inverse of pixel_shuffle"""
     x: Tensor = checks.at_least("pixel_unshuffle", input, 3)
     r = factor("pixel_unshuffle", downscale_factor)
     *lead, channels, h, w = x.shape
@@ -184,8 +184,8 @@ def factor(name: str, r: int) -> int:
 
 def positions(x: Tensor, size: tuple[int, ...], step: tuple[int, ...], padding: tuple[int, ...],
               dilation: tuple[int, ...], after: tuple[int, ...]) -> Tensor:  # fmt: skip
-    """Where the largest of each window stands, counted through the places of x (N, C, *S) row by
-    row; the first of several."""
+    """The index of the largest number of each window, counted row by row through the places of
+    x (N, C, *S); the first one for ties."""
     dims = len(size)
     lowest = -math.inf if x.dtype.is_float else x.dtype.min
     seen = windows.windows(windows.around(x.detach(), padding, after, lowest), size, step, dilation)
@@ -205,7 +205,7 @@ def covering_positions(input: Tensor, output_size: Sizes, dims: int) -> Tensor:
     sizes = windows.asked_sizes(x, output_size, dims)
     at = x.arange(math.prod(x.shape[2:]), device=x.device)
     at = at.reshape((1, 1, *x.shape[2:])).expand(x.shape)
-    for axis in reversed(range(2, 2 + dims)):  # the last first: so of several the first is found
+    for axis in reversed(range(2, 2 + dims)):  # the last first: ties go to the first place
         x, at = (windows.covered(t, axis, sizes[axis - 2]) for t in (x, at))
         best = x.argmax(axis + 1, keepdims=True)
         x, at = (t.gather(axis + 1, best).squeeze(axis + 1) for t in (x, at))
@@ -216,8 +216,8 @@ def max_unpool(
     input: Tensor, indices: Tensor, kernel_size: Sizes, stride: Sizes | None = None,
     padding: Sizes = 0, output_size: Sizes | None = None, *, dims: int,
 ) -> Tensor:  # fmt: skip
-    """Zeros, with x's numbers at `indices`: max_pool backwards, as far as that goes. output_size
-    None is the smallest x that the pool could have come from."""
+    """Zeros, with x's numbers at `indices`: a partial inverse of max_pool. output_size None gives
+    the smallest input that the pool could have had."""
     name = f"max_unpool{dims}d"
     x, was_batched = windows.batched(input, dims, name)
     at, _ = windows.batched(checks.tensor(f"{name}(indices)", indices), dims, name)

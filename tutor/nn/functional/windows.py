@@ -32,7 +32,7 @@ def conv3d(
     padding: Padding = 0, dilation: Sizes = 1, groups: int = 1,
 ) -> Tensor:  # fmt: skip
     """A convolution over the last three axes of x (N, C, D, H, W): see tutor.methods.windows.conv.
-    There is no kernel for it: the windows are copied side by side for one matrix product."""
+    It has no kernel: the windows are copied side by side for one matrix product."""
     return windows.conv(input, weight, bias, stride, padding, dilation, groups, dims=3)
 
 
@@ -41,7 +41,7 @@ def conv_transpose1d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
     padding: Padding = 0, output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
 ) -> Tensor:  # fmt: skip
-    """`conv1d` backwards: see tutor.methods.windows.conv_transpose"""
+    """The transpose (adjoint) of `conv1d`: see tutor.methods.windows.conv_transpose"""
     return windows.conv_transpose(
         input, weight, bias, stride, padding, output_padding, groups, dilation, dims=1
     )
@@ -52,7 +52,7 @@ def conv_transpose2d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
     padding: Padding = 0, output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
 ) -> Tensor:  # fmt: skip
-    """`conv2d` backwards: see tutor.methods.windows.conv_transpose"""
+    """The transpose (adjoint) of `conv2d`: see tutor.methods.windows.conv_transpose"""
     return windows.conv_transpose(
         input, weight, bias, stride, padding, output_padding, groups, dilation, dims=2
     )
@@ -63,7 +63,7 @@ def conv_transpose3d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
     padding: Padding = 0, output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
 ) -> Tensor:  # fmt: skip
-    """`conv3d` backwards, by a matrix product: see tutor.methods.windows.conv_transpose"""
+    """The transpose of `conv3d`, by a matrix product: see tutor.methods.windows.conv_transpose"""
     return windows.conv_transpose(
         input, weight, bias, stride, padding, output_padding, groups, dilation, dims=3
     )

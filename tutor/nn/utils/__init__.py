@@ -1,5 +1,5 @@
-"""What is done to all gradients, or all parameters, at once. How gradients are clipped stands in
-tutor/optim/clipping.py; PyTorch has it here."""
+"""Utilities over all gradients, or all parameters, at once. Gradient clipping is implemented in
+tutor/optim/clipping.py, and exported here because PyTorch has it here."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 
 @spelled
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """All their numbers in one row, one Tensor after the other."""
+    """All numbers of the parameters as one vector (n,), one Tensor after the other."""
     given = several("parameters_to_vector", parameters)
     if not given:
         raise ShapeError("parameters_to_vector", "no Tensors", "give model.parameters()")
@@ -38,7 +38,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 @spelled
 @no_grad
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Write such a row back into them. ShapeError where the counts differ; nothing is changed."""
+    """Write such a vector into the parameters. ShapeError, before any change, if counts differ."""
     given = several("vector_to_parameters", parameters)
     row = checks.tensor("vector_to_parameters(vec)", vec)
     if row.shape != (sum(t.numel() for t in given),):

@@ -1,12 +1,12 @@
-"""Sequences of different lengths: side by side with padding, or packed, where nothing is padded.
+"""Sequences of different lengths: padded side by side, or packed without any padding.
 
-Packed are all first places, one sequence after the other, then all second ones of those that have
-one, and so on. The sequences stand in the order of their lengths, the longest first: so those that
-are still running are always the first ones, and `batch_sizes` says of each place how many.
+A packed batch has the first places of all sequences, one sequence after the other, then the second
+places of the sequences that have one, and so on. The longest sequence comes first, so unfinished
+sequences are always at the front, and `batch_sizes` counts them for each place.
 
     packed = pack_padded_sequence(x, lengths, enforce_sorted=False)
-    told, h = nn.GRU(8, 16)(packed)          # h is what each knows after its own last place
-    padded, lengths = pad_packed_sequence(told)
+    y, h = nn.GRU(8, 16)(packed)          # h is the state after each sequence's own last place
+    padded, lengths = pad_packed_sequence(y)
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from tutor.ops.movement import cat, stack
 
 
 class PackedSequence(NamedTuple):
-    """data (all places, *), batch_sizes (places of the longest,), and, where the sequences were
-    sorted to be packed, their order and the way back (else None)."""
+    """data (all places, *), batch_sizes (places of the longest,), and, if packing sorted the
+    sequences, the sorting permutation and its inverse (else None)."""
 
     data: Tensor
     batch_sizes: Tensor
@@ -33,7 +33,7 @@ class PackedSequence(NamedTuple):
 
 
 def lengths_of(name: str, lengths: Any, count: int, most: int) -> list[int]:
-    """As a list, each from 1 to `most`."""
+    """The lengths as a list; ShapeError unless there are `count` of them, from 1 to `most`."""
     given = lengths.tolist() if isinstance(lengths, Tensor) else lengths
     found = list(layout.whole_numbers(given, f"{name}(lengths=...)"))
     if len(found) != count or any(not 1 <= n <= most for n in found):
@@ -50,9 +50,9 @@ def pack_padded_sequence(
     input: Tensor, lengths: Tensor | Sequence[int], batch_first: bool = False,
     enforce_sorted: bool = True,
 ) -> PackedSequence:  # fmt: skip
-    """x (L, N, *), with batch_first (N, L, *), without what is behind the length of each sequence.
+    """Packs x (L, N, *), or (N, L, *) with batch_first, without the padding after each sequence.
 
-    ShapeError for lengths that do not fit, or, with `enforce_sorted`, that rise.
+    ShapeError for lengths that do not fit, or, with `enforce_sorted`, that increase.
     """
     x: Tensor = checks.at_least("pack_padded_sequence", input, 2)
     x = x.transpose(0, 1) if batch_first else x
@@ -78,8 +78,8 @@ def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
     total_length: int | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """(x, lengths): pack_padded_sequence backwards, `padding_value` behind the end of each, up to
-    the length of the longest, or `total_length`."""
+    """(x, lengths): the inverse of pack_padded_sequence. Each sequence is padded with
+    `padding_value` to the length of the longest one, or to `total_length`."""
     data, sizes = sequence.data, whole_sizes("pad_packed_sequence", sequence)
     most = len(sizes) if total_length is None else total_length
     if type(most) is not int or most < len(sizes):
@@ -102,7 +102,7 @@ def pad_packed_sequence(
 
 
 def whole_sizes(name: str, sequence: PackedSequence) -> list[int]:
-    """The batch sizes as a list. ShapeError unless they fall, and are those of the data."""
+    """The batch sizes as a list. ShapeError unless they never increase and add up to the data."""
     if not isinstance(sequence, PackedSequence):
         raise ShapeError(f"{name} of a {type(sequence).__name__}", "it is no PackedSequence",
                          "give what pack_padded_sequence gave")  # fmt: skip
@@ -120,8 +120,8 @@ def pad_sequence(
     sequences: Sequence[Tensor], batch_first: bool = False, padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Tensor:  # fmt: skip
-    """Tensors (L_i, *) side by side, (L, N, *), or with batch_first (N, L, *), L the largest
-    length, with `padding_value` behind the end of each, or before its beginning ("left")."""
+    """Tensors (L_i, *) side by side: (L, N, *), or (N, L, *) with batch_first, L the largest
+    length. `padding_value` fills the end of each ("right"), or its beginning ("left")."""
     given = checks.tensors("pad_sequence", sequences)
     checks.one_of("pad_sequence(padding_side=...)", padding_side, ("right", "left"))
     shapes = {t.shape[1:] for t in given if t.ndim}
@@ -143,7 +143,7 @@ def pad_sequence(
 def unpad_sequence(
     padded_sequences: Tensor, lengths: Tensor | Sequence[int], batch_first: bool = False
 ) -> list[Tensor]:
-    """pad_sequence backwards: each sequence up to its length."""
+    """The inverse of pad_sequence: a list of the sequences, each cut to its length."""
     x: Tensor = checks.at_least("unpad_sequence", padded_sequences, 2)
     x = x if batch_first else x.transpose(0, 1)
     ends = lengths_of("unpad_sequence", lengths, x.shape[0], x.shape[1])
@@ -159,5 +159,5 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
 
 @spelled
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """pack_sequence backwards."""
+    """The inverse of pack_sequence: a list of the sequences."""
     return unpad_sequence(*pad_packed_sequence(packed_sequences))
