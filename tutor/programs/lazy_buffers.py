@@ -299,7 +299,7 @@ def _call(noted: Noted, work: Work) -> None:
 
 
 def _apart(function: Callable[[], T]) -> T:
-    """Call it in a neutral context: the steps were noted earlier, so the reader's mode is ignored."""
+    """Call it in a neutral context, whatever the reader's mode: the steps were noted earlier."""
     mode.variable.set(None)
     recorder.set(None)
     bounds_checks.closed.set(None)
@@ -307,7 +307,7 @@ def _apart(function: Callable[[], T]) -> T:
 
 
 def _name_line(error: Exception, where: tuple[str, int]) -> None:
-    """Add to the error the line that noted the step, since it is raised where the result is read."""
+    """Add to the error the line that noted the step; it is raised where the result is read."""
     line = "{}, line {}".format(*where)
     if isinstance(error, TutorError):
         error.asked = f"{error.asked}, in {line}"

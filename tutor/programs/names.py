@@ -39,7 +39,7 @@ def of_call(place: Place, tensors: Sequence[Any]) -> Place:
 
 
 def moves(place: Place) -> bool:
-    """Is there a different Tensor at each call? True for gradients and places that the call sets."""
+    """Does its Tensor differ at each call? True for gradients and places that the call has set."""
     if place.key == "_grad" and isinstance(place.holder, Tensor):
         return True
     now = place.get()

@@ -21,8 +21,7 @@ Reach = tuple[Any, str]  # a reached value, and its path as a person would write
 
 
 def identity(value: Any) -> Any:
-    """A key that distinguishes a live value from all others: a bound method is a new object at each
-    access, so its parts are the key."""
+    """A key for a live value: its id; for a method (a new object each time) its parts' ids."""
     if isinstance(value, types.MethodType):
         return id(value.__func__), id(value.__self__)
     return id(value)
