@@ -77,14 +77,14 @@ class Window(NamedTuple):
 
 def windows(tensors: Sequence[Tensor]) -> list[Window]:
     """For each argument, the stretch of its Buffer that it uses. For rows of a larger Tensor,
-    `images[i : i + 32]`, that is these rows alone, so it does not matter which ones they are.
-    Arguments over one Buffer, `text[i : i + 32]` and `text[i + 1 : i + 33]`, share a stretch: from
+    `images[i : i + 32]`, it is only those rows, so it does not matter which ones they are.
+    Arguments over one Buffer, `text[i : i + 32]` and `text[i + 1 : i + 33]`, share a stretch, from
     the first of their numbers to the last."""
     firsts: dict[int, int] = {}
     found: list[Window] = []
     for i, t in enumerate(tensors):
         size, whole, first = math.prod(t.shape), len(t.buf), firsts.setdefault(id(t.buf), i)
-        inside = 0 <= t.offset <= whole - size  # else an op says what is wrong with it
+        inside = 0 <= t.offset <= whole - size  # otherwise the op reports the error
         part = size < whole and t.is_contiguous() and inside
         found.append(Window(t.offset, size, first) if part else Window(0, whole, first))
     if len(firsts) == len(found):

@@ -318,7 +318,7 @@ class Reached:
                     yield from self._note(value, slot, held, f"{path}.{slot}")
 
     def _class(self, kind: type, of: Any, path: str) -> Iterator[Reach]:
-        """The members of a class that count: for the object `of`; for None, to create instances."""
+        """The members of a class that count for the object `of`; None: instances may be created."""
         mine = self.named[id(kind)] | self.named[id(of)]
         every = self._all(of) or self._all(kind)
         self.things[id(kind)] = Thing(kind, None, kind.__mro__, path)

@@ -24,7 +24,7 @@ _ROOTS = {
     **dict.fromkeys(("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"), AROUND),
     **dict.fromkeys(("STORE_DEREF", "DELETE_DEREF"), AROUND),
 }
-# These do not change the top of the stack.
+# Instructions that are irrelevant to a chain, or leave the same value on top of the stack.
 _BETWEEN = ("PUSH_NULL", "CACHE", "EXTENDED_ARG", "NOP", "COPY", "NOT_TAKEN")
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "STORE_ATTR", "DELETE_ATTR")
 

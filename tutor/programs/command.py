@@ -138,7 +138,7 @@ def _recorded(finding: Finding) -> str:
     return f"only {found} was recorded" if found else "nothing was recorded under tutor.jit"
 
 
-# ---- what is printed -----------------------------------------------------------------------------
+# ---- the report ----------------------------------------------------------------------------------
 
 
 def report(function: jit.Jitted) -> str:

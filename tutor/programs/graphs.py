@@ -81,7 +81,7 @@ class Graph:
                 here[i].op, here[i].requires_grad = node, True
 
 
-# ---- taking one down -----------------------------------------------------------------------------
+# ---- writing one down ----------------------------------------------------------------------------
 
 
 @contextmanager

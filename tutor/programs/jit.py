@@ -91,9 +91,8 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
         """`self(*args, **kwargs)`. In the middle of training, most calls never get here: the C++
         `self._shortcut` replays them."""
         if within.get() or redirected() or (WATCHES and mode.get() is not None):
-            # Part of another jitted function, and thus of its Program; or noted by lazy(); or
-            # drawing from a random stream that exists for this call alone, as a loader's batch
-            # does.
+            # Part of another jitted function, and thus of its Program; noted by lazy(); or drawing
+            # from a random stream that exists for this call alone, as a loader's batch does.
             return self.function(*args, **kwargs)
         trace, where, twin = self._latest  # read at once: another thread may set it
         if twin and not kwargs and where == modes():

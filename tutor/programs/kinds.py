@@ -129,7 +129,7 @@ def members(value: Any) -> Any:
 
 
 def is_dataclass(kind: type) -> bool:
-    """Is the class itself a dataclass, not just a base? (Importing `dataclasses` is slow.)"""
+    """Is the class itself a dataclass, not just a base of it? (Importing `dataclasses` is slow.)"""
     return "__dataclass_fields__" in vars(kind)
 
 

@@ -135,7 +135,7 @@ class Noted:
         self.error: Exception | None = None
 
 
-# ---- to run what was noted -----------------------------------------------------------------------
+# ---- running noted steps -------------------------------------------------------------------------
 
 
 class Why(NamedTuple):

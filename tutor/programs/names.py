@@ -51,7 +51,7 @@ def moves(place: Place) -> bool:
 
 
 class Before:
-    """The Tensors that are there before a call: `arguments`, and those `reached`."""
+    """The Tensors that exist before a call: `arguments`, and those `reached`."""
 
     def __init__(self, reached: Reached, arguments: Sequence[Tensor]) -> None:
         self.reached, self.arguments = reached, arguments
@@ -187,7 +187,7 @@ def _look_of(t: Tensor) -> tuple[Any, ...]:
             t.op is None, hooks_of(t))  # fmt: skip
 
 
-# ---- what a call hands out -----------------------------------------------------------------------
+# ---- the results of a call -----------------------------------------------------------------------
 
 
 class Made(NamedTuple):

@@ -30,7 +30,7 @@ from tutor.dtype import DType
 from tutor.programs.table import html_table, table
 
 ROLES = {"input": "x", "state": "s", "constant": "c", "temp": "t", "output": "y"}  # and initials
-LONGEST_PLACE = 24  # characters: longer ones make a table too wide
+LONGEST_PLACE = 24  # characters: longer places would make a table too wide
 
 
 class Slot:
@@ -133,7 +133,7 @@ class Program:
     def with_steps(self, steps: Iterable[Step]) -> Program:
         """Another list of steps over the same memory; every slot that lasts is kept."""
         steps = tuple(steps)
-        if steps == self.steps:  # the very same
+        if steps == self.steps:  # unchanged
             return self
         return Program(steps, [slot for slot in self.slots if slot.lasts])
 

@@ -61,7 +61,7 @@ class Recorder:
         self.refused: RecordError | None = None
         self.steps: list[Step] = []
         self.handed_out: list[Slot] = []
-        self.first: list[Step] = []  # copies of constants, before any of them
+        self.first: list[Step] = []  # copies of constants, which run before all steps
         self.slots: dict[int, Slot] = {}  # by the id of the Buffer, kept alive by the slot
         self.starts: dict[int, int] = {}  # the slot's start in its Buffer
         for buf in states:
@@ -102,7 +102,7 @@ class Recorder:
         return go()
 
     def refuse(self, error: RecordError) -> None:
-        """This call cannot be recorded: the first reason counts."""
+        """Note that this call cannot be recorded; the first reason is kept."""
         self.refused = self.refused or error
         if self.strict:
             raise error
@@ -118,7 +118,7 @@ class Recorder:
         self.steps.append(noted)
 
     def walk(self, x: Walked, written: bool, read: bool) -> Walk:
-        """The operand in the Program: a Walk, with a Slot for its Buffer."""
+        """The operand as a Walk of the Program, with a Slot for its Buffer."""
         slot, shape, strides = self.slots.get(id(x.buf)), tuple(x.shape), tuple(x.strides)
         if slot is None:
             slot = self.slots[id(x.buf)] = Slot("temp", len(x.buf), x.buf.dtype, x.buf)

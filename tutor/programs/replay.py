@@ -238,8 +238,7 @@ class Replay:
 
 def check_apart(program: Program, held: Mapping[Slot, Any]) -> None:
     """RecordError if two of the Buffers share memory, and a step of the Program writes there. Only
-    borrowed memory can be shared, such as that of an array that another library made of a
-    Tensor."""
+    borrowed memory can be shared, such as an array that another library made of a Tensor."""
     here = [(slot, buf) for slot, buf in held.items() if slot.device == registry.DEVICE]
     borrowed = {slot for slot, buf in here if buf.memory.keep().owner is not None}
     if not borrowed:

@@ -31,7 +31,7 @@ class PythonShortcut:
         return 0
 
     def __init_subclass__(cls) -> None:
-        if "_call" in vars(cls):  # itself, as tracebacks and warnings count the frames
+        if "_call" in vars(cls):  # directly, as tracebacks and warnings count frames
             setattr(cls, "__call__", vars(cls)["_call"])  # noqa: B010 - no type checker minds
 
 

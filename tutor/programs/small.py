@@ -3,7 +3,7 @@
     step = SmallJit(train)
     step(x, y)              # runs normally, so anything created only once now exists
     step(x, y)              # runs normally, and each kernel call is recorded
-    step(x, y)              # those kernel calls run, and no line of `train`
+    step(x, y)              # only those kernel calls run, and no line of `train`
 
 A Step holds the Buffers that its kernel reads and writes. Repeating the calls runs the kernels over
 the same memory: parameters continue from their current values, a gradient overwrites the last one.

@@ -109,7 +109,7 @@ def _improved(recorded: Program) -> tuple[Program, dict[Slot, Slot]]:
     """The Program after all passes, and its slot for each slot of the recorded one.
 
     The latest Programs are cached by their text, since a loop notes its steps again each time.
-    In them existing memory, constants included, is a state without a value: so the same lines with
+    There, existing memory, constants included, is a state without a value: so the same lines with
     other numbers are the same Program, and the cache holds no memory.
     """
     key = recorded.text(), tuple([step.where for step in recorded])

@@ -44,7 +44,7 @@ from tutor.random import stream
 
 
 class Trace:
-    """`run(tensors)` replays the call; allowed if `why_not(tensors)` is None."""
+    """`run(tensors)` replays the call, which is valid if `why_not(tensors)` is None."""
 
     def __init__(
         self,

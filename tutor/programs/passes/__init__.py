@@ -4,7 +4,7 @@
 pass leaves the same bits in every slot that lasts. (NaNs stay where they are, but their payload
 bits, which no arithmetic looks at, may differ.)
 
-Read elements.py and uses.py first: which elements a step visits, which others do, and what order.
+Read elements.py and uses.py first: what a step visits, what else visits it, which order must hold.
 """
 
 from __future__ import annotations

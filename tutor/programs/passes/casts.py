@@ -1,6 +1,6 @@
 """Casts that undo each other, and pairs of casts that one cast can replace.
 
-    t0 = cast.float16(x0)          (t0 is float32, and goes if nobody else reads it)
+    t0 = cast.float16(x0)          (t0 is float32, and goes if nothing else reads it)
     y0 = cast.float32(t0)          y0 = copy.float16(x0)      where y0 is float16
     y1 = cast.float32(t0)          y1 = cast.float16(x0)      where y1 is float64
 

@@ -84,7 +84,7 @@ def _without_neutral(step: Step) -> Step:
         found = _number(operands[position])
         if dtype.is_float:
             neutral = found == number and math.copysign(1, found) == math.copysign(1, number)
-        else:  # of bools, `add` is or, and `mul` is and
+        else:  # for bools, `add` is or, and `mul` is and
             neutral = found is not None and found == int(number)
         if neutral:
             return Step("copy", dtype, operands[0], (operands[3 - position],), where=step.where)

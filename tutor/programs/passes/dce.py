@@ -1,6 +1,6 @@
 """Dead steps: removes computations whose results are never seen.
 
-    t0 = exp(x0)                   (gone: nobody reads t0)
+    t0 = exp(x0)                   (gone: t0 is never read)
     y0 = mul(x0, x0)               y0 = mul(x0, x0)
 
 From the last step back to the first, `wanted` holds the walks that will still be read: at the end

@@ -63,8 +63,8 @@ def _spans(walk: Walk, low: int, steps: set[int]) -> list[tuple[int, int]] | Non
 
 
 def _apart(a: list[tuple[int, int]] | None, b: list[tuple[int, int]] | None) -> bool:
-    """Is there a direction in which one box ends before the other begins? An example are two
-    columns of a matrix, neither of which is before the other in memory."""
+    """Is there a direction in which one box ends before the other begins? For example, two columns
+    of a matrix, neither of which is before the other in memory."""
     if a is None or b is None:
         return False
     return any(x[1] < y[0] or y[1] < x[0] for x, y in zip(a, b, strict=True))
@@ -115,7 +115,7 @@ def through(walk: Walk, made: Walk, source: Walk) -> Walk | None:
     reads, as a walk of the source. None if no strides can express it.
 
     If `made`, with its axes sorted, is contiguous, its position p is element p of the source in the
-    same order. A run of source axes with even steps counts as one axis, of `size` elements that are
+    same order. A run of source axes with uniform steps counts as one axis, of `size` elements that are
     `flat` apart in `made`; an axis of `walk` must stay within one run.
     """
     if same(walk, made):

@@ -1,4 +1,4 @@
-"""Fuse: a chain of elementwise steps becomes one step of the kernel `fused`.
+"""Fuse: a chain of elementwise steps becomes one step with the kernel `fused`.
 
     t0 = mul(x0, c0)               y0 = fused(x0, c0, c1)
     t1 = add(t0, c1)                   r0 = mul.float32 i0 i1
@@ -38,7 +38,7 @@ def fuse(program: Program) -> Program:
 
 
 def _fused(chain: Chain, uses: Uses) -> Step | None:
-    """The chain as one step; None if no result of it is needed, or not its final reduction."""
+    """The chain as one step; None if no result is needed, or if its final reduction is not."""
     code = _Code()
     for step in chain.steps.values():
         code.add(step)
@@ -61,7 +61,7 @@ def _fused(chain: Chain, uses: Uses) -> Step | None:
 
 
 def _is_wanted(chain: Chain, uses: Uses, out: Walk) -> bool:
-    """Is the chain's result there read outside the chain?"""
+    """Is the chain's result there needed outside the chain?"""
     return out.buf.lasts or any(use.at not in chain.steps for use in uses.reads[out.buf])
 
 

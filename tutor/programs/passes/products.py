@@ -1,4 +1,4 @@
-"""Products: the chain that follows a product is done row by row, while the rows are in the cache.
+"""Products: the chain after a product runs row by row, while the rows are in the cache.
 
     t0 = matmul(x0, s0)            y0 = fused(x0, s0, c0, x1)
     y0 = fused(t0, c0, x1)             r0 = matmul.float32 i0 i1
@@ -79,7 +79,7 @@ class Pair(NamedTuple):
     mine: tuple[int, ...]
 
     def together(self) -> Step:
-        """Both as one step."""
+        """The Pair as one step."""
         made, chain = self.made, self.chain
         inputs, outs = reads(chain), writes(chain)
         others = [n for n in range(len(inputs)) if n not in self.mine]

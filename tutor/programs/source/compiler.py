@@ -5,8 +5,7 @@
     TUTOR_CC=always   use them even if they are slower
     TUTOR_CACHE       its folder `programs` caches compiled Programs under the hash of the source
 
-If anything is missing or fails, one line on stderr says so, and the library's own replay
-runs.
+If anything is missing or fails, one line on stderr says so, and the library's own replay runs.
 """
 
 from __future__ import annotations

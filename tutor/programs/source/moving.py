@@ -46,7 +46,7 @@ def part(call: Call, operand: int, first: int) -> list[Lines]:
 
 
 def cat(call: Call) -> Function:
-    """The inputs one after another along axis."""
+    """The inputs, concatenated along axis."""
     out = call.walks[0]
     axis, body, first = axis_in(call, len(out.shape)), list[Lines](), 0
     for operand in range(1, len(call.walks)):
@@ -112,7 +112,7 @@ def gather(call: Call) -> Function:
 
 
 def index_select(call: Call) -> Function:
-    """The slices of x at the 1-D index along axis."""
+    """The slices of x at the positions in a 1-D index, along axis."""
     out, x, index = call.walks
     if 0 in out.shape:
         return Function(*checked_if_any(call, x), refuses=True)
