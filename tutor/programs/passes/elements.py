@@ -115,8 +115,8 @@ def through(walk: Walk, made: Walk, source: Walk) -> Walk | None:
     reads, as a walk of the source. None if no strides can express it.
 
     If `made`, with its axes sorted, is contiguous, its position p is element p of the source in the
-    same order. A run of source axes with uniform steps counts as one axis, of `size` elements that are
-    `flat` apart in `made`; an axis of `walk` must stay within one run.
+    same order. A run of source axes with uniform steps counts as one axis, of `size` elements that
+    are `flat` apart in `made`; an axis of `walk` must stay within one run.
     """
     if same(walk, made):
         return source

@@ -96,7 +96,7 @@ def last_line(text: str) -> str:
 
 def folder() -> Path:
     """The cache of compiled Programs: a folder that only this user can write to, because its
-    contents are executed. If that is impossible, a temporary one for this process."""
+    contents are executed. If that is impossible, a fresh one for this process."""
     path = cache_folder() / "programs"
     try:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -168,7 +168,7 @@ def whole(path: Path) -> bool:
 
 
 def make(text: str, command: list[str], path: Path) -> None:
-    """Compile in a temporary folder and move the result: others see all of it or nothing."""
+    """Compile beside the target and move the result there: others see all of it or nothing."""
     with tempfile.TemporaryDirectory(dir=path.parent) as work:
         code, made, sums = (Path(work, name) for name in ("program.c", "program.so", "sum"))
         code.write_text(text)

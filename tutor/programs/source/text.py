@@ -24,7 +24,7 @@ from tutor.programs.source.call import Call, Function
 
 Writer = Callable[[Call], Function | None]
 
-WRITERS: dict[str, Writer] = {  # by kernel; the library runs all others, sorts and draws
+WRITERS: dict[str, Writer] = {  # by kernel; the library runs the others, such as sorts and draws
     **dict.fromkeys((*EXPRESSIONS, "cast"), elementwise.elementwise),
     "fill": elementwise.fill,
     "arange": elementwise.arange,
