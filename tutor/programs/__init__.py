@@ -1,4 +1,4 @@
-"""Programs: kernel calls as data. Recorded, made shorter by passes, and run again without Python.
+"""Programs: kernel calls as data, recorded, shortened by passes, and replayed without Python.
 
 Read small.py first: the whole idea on one page. Then program.py; record.py and captured_state.py
 (where a Program comes from), passes/ (one file each), plan.py and replay.py (how it runs),

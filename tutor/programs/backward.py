@@ -1,12 +1,12 @@
 """The backward of a replayed call: one node of the graph, and a Program of its own.
 
-A Part stands for several Ops of a recorded graph (graphs.py). When its gradient comes, the Ops are
-made again, over what they saved in this call, and the Engine walks them: `Part.walk`. The first
-time that is recorded, as a call is (record.py). From then on the Program runs, without Ops:
-`Again.run`. A walk that something else notes for itself is always one of Ops. Before derivatives of
-derivatives the Ops take the node's place for good (`unfold`).
+A Part represents several Ops of a recorded graph (graphs.py). When its gradient arrives, the Ops
+are rebuilt over the Tensors saved in this call, and the Engine walks them: `Part.walk`. The first
+walk is recorded, as a call is (record.py). After that the Program runs, without Ops: `Again.run`.
+If something else records the walk (another jit, say), the Ops are always walked. For derivatives of
+derivatives the Ops replace the node for good (`unfold`).
 
-The gradients that one Tensor gets are handed out one by one, as the Ops do it, for the Engine adds
+The gradients of one Tensor are returned one by one, as the Ops return them, because the Engine adds
 them up in that order: (a + b) + c is not a + (b + c).
 """
 
@@ -32,17 +32,17 @@ from tutor.programs.source.compiled_runner import Road
 from tutor.random import redirected
 
 Improve = Callable[[Program], Program]
-Gradients = list[Any]  # for each edge a Tensor or None
-MOST = 8  # Programs kept of one Part
+Gradients = list[Any]  # a Tensor or None for each edge
+MOST = 8  # Programs per Part
 
 
 class Number(int):
-    """In the place of a Tensor: its number in the graph."""
+    """A placeholder for a Tensor: its number in the graph."""
 
 
 class Held(NamedTuple):
-    """A Tensor of a graph: number `made` of what the call hands out, or over a `constant`. If it is
-    neither, nobody reads its numbers: it is walked as `walk` says, over no memory."""
+    """A Tensor of a graph: the call's output number `made`, or a view of a `constant`. If it is
+    neither, nothing reads its numbers: it has the layout `walk`, over no memory."""
 
     made: int | None
     constant: Buffer | None
@@ -51,7 +51,7 @@ class Held(NamedTuple):
     maker: int | None  # the number of the Op that made it
 
     def bare(self) -> Any:
-        """It, where nobody has handed it out."""
+        """This Tensor, if the call did not return it."""
         return Tensor.over(self.empty if self.constant is None else self.constant, *self.walk)
 
 
@@ -65,10 +65,10 @@ class Kept(NamedTuple):
     saved: tuple[int, ...]
     saves: tuple[str, ...]  # their names
     params: Any
-    attributes: Any  # what it has beside the slots of an Op
+    attributes: Any  # those beyond the slots of an Op
 
     def again(self, here: Any, serial: int) -> Op:
-        """Such an Op, of the Tensors that are `here`."""
+        """A new Op of this kind, over the Tensors in `here`."""
         op: Op = self.kind.__new__(self.kind)
         op.inputs = tuple([here[i] for i in self.inputs])
         op.saved = tuple([here[i] for i in self.saved])
@@ -87,23 +87,23 @@ class Kept(NamedTuple):
 
     @property
     def read(self) -> dict[int, str]:
-        """The Tensors whose numbers its backward reads, and what they are called."""
+        """The Tensors whose numbers its backward reads, with their names."""
         names = dict(zip(self.saved, self.saves, strict=True))
         return dict.fromkeys(_numbers((self.params, self.attributes)), "result") | names
 
     @property
     def wanting(self) -> set[int]:
-        """The inputs that want a gradient."""
+        """The inputs that need a gradient."""
         return {i for i, needed in zip(self.inputs, self.needs, strict=True) if needed}
 
     @property
     def is_ours(self) -> bool:
-        """Is its backward the library's, which does the same each time?"""
+        """Is its backward the library's, and thus the same each time?"""
         return self.kind.__module__.startswith("tutor.")
 
 
 def _put(value: Any, here: Any) -> Any:
-    """The value, with Tensors in the place of Numbers."""
+    """The value, with each Number replaced by its Tensor."""
     if type(value) is Number:
         return here[value]
     if type(value) in (tuple, list):
@@ -119,7 +119,7 @@ def _numbers(value: Any) -> list[int]:
 
 
 class _Here(dict[int, Any]):
-    """The Tensors of a graph by their numbers; those that nobody has put there have no numbers."""
+    """The Tensors of a graph by index; any that nothing has put here is created without memory."""
 
     def __init__(self, tensors: list[Held]) -> None:
         self.tensors = tensors
@@ -130,8 +130,7 @@ class _Here(dict[int, Any]):
 
 
 class Part:
-    """Ops of a graph, one after another, that are one node of it; or a single one, which stays what
-    it is."""
+    """Consecutive Ops of a graph that become one node of it; a single Op stays as it is."""
 
     def __init__(
         self, ops: Sequence[Kept], tensors: list[Held], span: range, improve: Improve
@@ -143,7 +142,7 @@ class Part:
             if t.maker in self.made:
                 self.made[t.maker].append(i)
         self.out = self.made[span[-1]]
-        # What gets gradients, in the order in which they come: of each Op, from the last one on.
+        # The Tensors that get gradients, in the order of arrival: for each Op, the last one first.
         self.wanting = [
             [i for i, needed in zip(op.inputs, op.needs, strict=True)
              if needed and tensors[i].maker not in self.made]
@@ -159,7 +158,7 @@ class Part:
         self.recordable = True
 
     def node(self, here: Any, serials: Sequence[int]) -> Op:
-        """The node, over the Tensors that are `here`; the graph's Ops have these `serials`."""
+        """The node, over the Tensors in `here`; `serials` are those of the graph's Ops."""
         if len(self.span) == 1:
             return self.ops[0].again(here, serials[self.span[0]])
         node = Replayed(*[here[i] for i in self.edges])
@@ -173,7 +172,7 @@ class Part:
     # ---- with its Ops ----------------------------------------------------------------------------
 
     def again(self, node: Replayed, here: dict[int, Any]) -> list[Op]:
-        """The Ops of the node, the newest first; the Tensors that they are made of are `here`."""
+        """The Ops of the node, newest first, built over the Tensors in `here`."""
         here.update(zip(self.edges, node.inputs, strict=True))
         for i, t in zip(self.read, node.saved or (), strict=True):
             here[i] = t.alias() if self.tensors[i].maker in self.made else t
@@ -189,7 +188,7 @@ class Part:
         return made[::-1]
 
     def walk(self, node: Replayed, g: Any) -> Gradients:
-        """The gradients for the edges, by way of the Ops."""
+        """The gradients for the edges, computed by the Ops."""
         here = _Here(self.tensors)
         made = self.again(node, here)
         walk = engine.walk(here[self.out[0]], made, g, False, False, None)
@@ -206,10 +205,10 @@ class Part:
     # ---- as a Program ----------------------------------------------------------------------------
 
     def record(self, key: Key, node: Replayed, g: Any, saved: Sequence[Any]) -> Gradients:
-        """As `walk`, recorded: from then on there is a Program for gradients of this kind."""
+        """Like `walk`, and record it: later gradients of this kind run the Program."""
         given = self.given(g, saved)
         for buf, _, _ in given:
-            held(buf, "to record a backward")  # what is pending for it is no part of it
+            held(buf, "to record a backward")  # pending steps are not part of the backward
         note, asked = Recorder(given, ()), list[str]()
 
         def run() -> Gradients:
@@ -238,8 +237,8 @@ class Part:
         return gradients
 
     def given(self, g: Any, saved: Sequence[Any]) -> list[tuple[Buffer, int, int]]:
-        """What the backward reads: Buffers, and which stretch of each (start, count). First that of
-        the gradient; then each that something saved lies in, in an order of their own."""
+        """The memory that the backward reads: Buffers, with a stretch (start, count) of each. The
+        gradient's is first; those of the saved Tensors follow in a fixed order."""
         if self.stretches is None:
             self.stretches = _stretches(saved)
         (window,) = windows((g,))
@@ -250,8 +249,8 @@ class Part:
 
 
 def _stretches(saved: Sequence[Any]) -> list[tuple[int, int, int]]:
-    """For each Buffer: the first Tensor in it, where what all of them reach begins, from where that
-    one does, and how long it is."""
+    """For each Buffer: the first Tensor in it, and the stretch that all its Tensors reach: its
+    start relative to that Tensor's offset, and its length."""
     found: dict[int, tuple[int, int, int]] = {}
     for i, t in enumerate(saved):
         low, high = (
@@ -263,7 +262,7 @@ def _stretches(saved: Sequence[Any]) -> list[tuple[int, int, int]]:
 
 
 class Again:
-    """The Program of a backward, and what it gives: for each edge None, or a walk over a slot."""
+    """The Program of a backward, and its results: for each edge None, or a layout over a slot."""
 
     def __init__(
         self, recorded: Program, program: Program, given: list[Slot], results: list[Any]
@@ -274,12 +273,12 @@ class Again:
         self.inputs = [(at[slot], i) for i, slot in enumerate(given) if slot in at]
         self.fresh = [(i, s.count, s.dtype, s.device) for s, i in at.items() if s.role == "output"]
         number = {slot: i for i, slot in enumerate(given)}
-        self.results = [  # a number of what is given, or -1 and the place of a fresh one
+        self.results = [  # the number of an input, or -1 and the place of a new Buffer
             None if r is None else (number.get(r[0], -1), at.get(r[0], -1), *r[1:]) for r in results
         ]
 
     def run(self, given: list[tuple[Buffer, int, int]]) -> Gradients:
-        """The gradients, of these stretches of Buffers."""
+        """The gradients, computed from these stretches of Buffers."""
         buffers: list[Any] = [None] * len(self.road.slots)
         for at, i in self.inputs:
             buf, start, count = given[i]
@@ -299,12 +298,12 @@ class Again:
 
 
 class Replayed(Op, abstract=True):
-    """The node of a Part, over what one call has made."""
+    """The node of a Part, over the Tensors of one call."""
 
     part: Part
     serials: Sequence[int]
     saves: tuple[str, ...]  # type: ignore[misc]
-    whole: Op | None = None  # the newest of its Ops, where it has been unfolded
+    whole: Op | None = None  # the newest of its Ops, once unfolded
 
     def backward(self, g: Any, /, *saved: Any) -> Any:
         part = self.part
@@ -318,8 +317,8 @@ class Replayed(Op, abstract=True):
 
 
 def unfold(root: Any) -> None:
-    """Put their Ops in the place of all such nodes behind `root`. The walk is to be a graph itself:
-    one that goes on behind what each Op has saved."""
+    """Replace all Replayed nodes behind `root` by their Ops. The walk itself is to have a graph, so
+    this continues behind the Tensors that each Op has saved."""
     unseen, seen = [root], set[Op]()
     while unseen:
         t = unseen.pop()
@@ -336,6 +335,6 @@ engine._unfold = unfold
 
 
 def _is_followed() -> bool:
-    """Does something else note, here and now, which steps there are, or where numbers come from?"""
+    """Does something else currently record which steps run, or where numbers come from?"""
     noted = recorder.get() is not None or (WATCHES and mode.get() is not None)
     return bool(noted or within.get() or redirected())

@@ -1,4 +1,4 @@
-"""A call of a jitted function: its arguments, taken apart, and of which kind they are."""
+"""A call of a jitted function: its arguments, taken apart, and a key for their kinds."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from tutor.programs.kinds import PLAIN, exact, members
 Walk = tuple[Any, ...]
 Key = tuple[Any, ...]
 
-# Whether a jitted function is running here: one that it calls is a part of it.
+# Is a jitted function running here? Then a jitted function that it calls becomes part of it.
 within: ContextVar[bool] = ContextVar("tutor.jit", default=False)
 
 
 def run_within(function: Callable[[], Any]) -> Any:
-    """`function()`, as the inside of a jitted one. Its context is the caller's: what it sets there
-    stays."""
+    """`function()`, as the body of a jitted function. It runs in the caller's context, so context
+    variables that it sets stay set."""
     before = within.set(True)
     try:
         return function()
@@ -38,7 +38,7 @@ def run_within(function: Callable[[], Any]) -> Any:
 
 
 def walk_of(t: Tensor) -> Walk:
-    """How a Tensor lies in memory, wherever on its device: what two calls must have in common."""
+    """The layout, memory size, dtype and device of a Tensor, which two calls must share."""
     return t.shape, t.strides, t.offset, len(t.buf), t.buf.dtype, t.buf.device
 
 
@@ -51,8 +51,8 @@ class Window(NamedTuple):
     first: int
 
     def over(self, buf: Buffer) -> Buffer:
-        """These numbers as a Buffer of their own, which shares the memory; on a device it is a
-        copy there, which `put_back` brings back."""
+        """These numbers as a separate Buffer that shares the memory; on a device it is a copy on
+        that device, which `put_back` copies back."""
         if self.size == len(buf):
             return buf
         if buf.device != devices.CPU:
@@ -64,7 +64,7 @@ class Window(NamedTuple):
         return Buffer.over(Memory.borrow(raw, self.size, size, dtype.format), dtype)
 
     def put_back(self, part: Buffer, buf: Buffer) -> None:
-        """What stands in the copy that `over` has made goes to where it is from."""
+        """Copy the numbers of a copy made by `over` back to their origin."""
         if part is not buf and buf.device != devices.CPU:
             self._copy(self._here(buf), Operand(part, (self.size,), (1,), 0))
 
@@ -76,15 +76,15 @@ class Window(NamedTuple):
 
 
 def windows(tensors: Sequence[Tensor]) -> list[Window]:
-    """For each argument the stretch of its Buffer that it stands for. Of rows of something larger,
-    `images[i : i + 32]`, it is these rows: so it does not matter which ones they are. Several over
-    the same Buffer, `text[i : i + 32]` and `text[i + 1 : i + 33]`, stand for all from the first of
-    their numbers to the last."""
+    """For each argument, the stretch of its Buffer that it uses. For rows of a larger Tensor,
+    `images[i : i + 32]`, it is only those rows, so it does not matter which ones they are.
+    Arguments over one Buffer, `text[i : i + 32]` and `text[i + 1 : i + 33]`, share a stretch, from
+    the first of their numbers to the last."""
     firsts: dict[int, int] = {}
     found: list[Window] = []
     for i, t in enumerate(tensors):
         size, whole, first = math.prod(t.shape), len(t.buf), firsts.setdefault(id(t.buf), i)
-        inside = 0 <= t.offset <= whole - size  # else an op says what is wrong with it
+        inside = 0 <= t.offset <= whole - size  # otherwise the op reports the error
         part = size < whole and t.is_contiguous() and inside
         found.append(Window(t.offset, size, first) if part else Window(0, whole, first))
     if len(firsts) == len(found):
@@ -98,16 +98,16 @@ def windows(tensors: Sequence[Tensor]) -> list[Window]:
 
 
 def modes() -> tuple[Any, ...]:
-    """All that says for a context how ops are run in it: the backend, the device for what is made
-    from nothing, the graph, autocast."""
+    """All settings of a context that decide how ops run in it: the backend, the default device for
+    new Tensors, whether a graph is built, autocast."""
     cast = autocast_dtype() if CASTING else None
     device = devices.default() if devices.IN_USE else None
     return registry.current(), device, is_grad_enabled(), cast
 
 
 class Call:
-    """Arguments, taken apart: `tensors`, objects (`roots`), and a `key` that says of which kind all
-    of them are: two calls with one key differ in the numbers in their Tensors at most."""
+    """Arguments, taken apart: `tensors`, objects (`roots`), and a `key` for the kinds of them all:
+    two calls with the same key differ at most in the numbers in their Tensors."""
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.tensors: list[Tensor] = []
@@ -158,19 +158,19 @@ class Call:
         return (type(t), *map(id, hooks)) if hooks or type(t) is not Tensor else 0
 
     def contents(self) -> list[Any]:
-        """Which things are in the containers among the arguments."""
+        """The ids of the items in the containers among the arguments."""
         parts = [members(c) for c in self.containers]
         return [[*map(id, p.values()), *p] if isinstance(p, dict) else [*map(id, p or ())]
                 for p in parts]  # fmt: skip
 
     def shown(self) -> dict[str, str]:
-        """Each argument by its number or name, as a person would tell it from another one."""
+        """Each argument by its number or name, described for a person to compare."""
         named = {f"argument {i}": a for i, a in enumerate(self.args, 1)}
         return {name: _shown(value) for name, value in {**named, **self.kwargs}.items()}
 
 
 def _shown(value: Any, deep: int = 3) -> str:
-    """`deep` levels of it, and four items of each."""
+    """A description of the value: `deep` levels of nesting, and four items of each."""
     if isinstance(value, Tensor):
         grad = ", which requires a gradient," if value.requires_grad else ""
         return f"a Tensor{grad} of {value.dtype.name} and shape {value.shape}"
@@ -186,7 +186,7 @@ def _shown(value: Any, deep: int = 3) -> str:
 
 
 def differs(before: dict[str, str], now: dict[str, str]) -> str:
-    """In which argument a call differs from the one that was recorded before it."""
+    """The argument in which a call differs from the previously recorded one, as text."""
     if not before:
         return "it is the first"
     for name, text in now.items():

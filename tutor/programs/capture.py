@@ -1,7 +1,7 @@
-"""Noting a step: in place of a kernel that runs, a promise of what it would leave.
+"""Noting a step: instead of running the kernel, promise what it would write.
 
-A step is noted only if tutor alone can reach the memory of all its operands. What an array of
-another library can see, or change, cannot wait: such a step runs at once.
+A step is noted only if tutor alone can reach the memory of all its operands. If an array of another
+library can see or change that memory, the step cannot wait and runs at once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tutor.programs.program import Walk
 
 
 def note(step: Step, kernel: Kernel) -> None:
-    """Note the step, and put promises where it writes; run it, where it cannot wait."""
+    """Note the step, and put promises where it writes; run it if it cannot wait."""
     recorded = bounds_checks.closed.get() is not None  # by tutor.jit, which sees what runs
     while not recorded and (found := _values(step)) is not None:
         noted = Noted(step.where or user_line())
@@ -40,21 +40,21 @@ def note(step: Step, kernel: Kernel) -> None:
 
 
 class Found(NamedTuple):
-    """A Buffer of the step's operands, what it has for memory, and the Value that is there."""
+    """A Buffer of the step's operands, its memory (or promise), and the Value there."""
 
     buf: Buffer
-    memory: Any  # None for a constant: that stays as it is, and nobody has to wait for it
+    memory: Any  # None for a constant, which never changes, so nothing has to wait for it
     value: Value
 
 
 def _values(step: Step) -> dict[int, Found] | None:
-    """What stands in the Buffers of the operands, by id(buf); None if the step cannot wait."""
+    """The values in the operands' Buffers, by id(buf); None if the step cannot wait."""
     found: dict[int, Found] = {}
     written = {id(x.buf) for x in step.writes}
     for x in step.operands:
         buf = x.buf
         if type(buf) is not Buffer or type(x.shape) is not tuple or type(x.strides) is not tuple:
-            return None  # it was tampered with: the kernel says what is wrong
+            return None  # it was tampered with: the kernel will report the error
         if id(buf) in found:
             continue
         memory: Any = getattr(buf, "memory", None)
@@ -78,7 +78,7 @@ def _values(step: Step) -> dict[int, Found] | None:
 def _work(
     noted: Noted, step: Step, kernel: Kernel, found: dict[int, Found]
 ) -> tuple[Work, list[tuple[Buffer, Any, Promise]]]:
-    """What is to be done, and what to put: a Buffer, what it has for memory, and a Promise."""
+    """The Work, and what to put where: a Buffer, its current memory, and a Promise."""
     reads = {id(x.buf): found[id(x.buf)] for x in step.reads}
     writes = step.writes
     overwrites, puts = [], []
@@ -91,7 +91,7 @@ def _work(
         if id(buf) not in reads and any(_is_whole(w, place) for w in writes if w.buf is buf):
             place = Place(
                 place.count, place.dtype, device=place.device
-            )  # what is there does not matter: in new memory
+            )  # the old numbers do not matter: use new memory
         else:
             overwrites.append(value)
         made[id(buf)] = value = Value(place, noted)

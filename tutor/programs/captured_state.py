@@ -1,19 +1,19 @@
-"""Places: where a function finds its state, and what of it has to be as it was.
+"""Places: where a function finds its state, and which parts of it must be unchanged.
 
-A jitted function is recorded once and then replayed, so whatever it reads beside its arguments must
-be known: a model's parameters, an optimizer's cells, a flag, a number in a closure. Nobody lists
-these; they are found, by walking from the function to all that its code names (code_names.py):
+A jitted function is recorded once and then replayed, so everything it reads besides its arguments
+must be known: a model's parameters, an optimizer's cells, a flag, a number in a closure. They are
+found by walking from the function to everything that its code names (code_names.py):
 
-- globals, variables of functions around it, modules that it imports, and defaults;
-- of an object the attributes that are named, `self.model.layers`; where it is not known of which
-  object, `layer.weight` in a loop, those of that name wherever one is found. A name that is not
-  there counts, too: it may be there later;
+- globals, variables of enclosing functions, modules that it imports, and defaults;
+- the attributes of an object that the code names, `self.model.layers`; if the object is not known,
+  as for `layer.weight` in a loop, the attributes of that name on every object found. A missing
+  attribute counts as well, since it may be set later;
 - containers as a whole (kinds.py);
-- the methods that are named, and those with __names__; and so on from them.
+- the methods that the code names, special methods (__names__), and whatever these name in turn.
 
-Once it is known what code ran (ran.py), that alone is read for names. What is reached and is of a
-kind that cannot be compared is `unknown`. tutor's own code is read for what it names, but for its
-globals. Attributes that are named by a text (`getattr`, `vars`) make all attributes count.
+Once we know which code ran (ran.py), only that code is read for names. Objects that are reached but
+of a kind that cannot be compared are `unknown`. tutor's own code is read for names as well, except
+its globals. Attributes named by a string (`getattr`, `vars`) make all attributes count.
 """
 
 from __future__ import annotations
@@ -57,25 +57,25 @@ from tutor.programs.kinds import (
 from tutor.programs.naming import MOST, Known, Reach, Table, identity, is_from_ours
 from tutor.programs.ran import UNSEEN, Ran, is_ours, is_users, module_of
 
-IMMUTABLE = 1 << 8  # of a class, in C: nobody can set its attributes
-NAMELESS = (  # what is reached from these is not reached by an attribute's name
+IMMUTABLE = 1 << 8  # CPython's type flag: the class's attributes cannot be set
+NAMELESS = (  # objects whose contents are not reached by attribute names
     Buffer, functools.partial, types.MethodType, types.BuiltinFunctionType,
     types.MethodWrapperType, property, staticmethod, classmethod,
 )  # fmt: skip
 
 
 class Reached:
-    """All that a walk from `roots` has found. Of code that is not tutor's, that counts which `ran`,
-    and, but for `only`, what may run: the user's."""
+    """Everything that a walk from `roots` has found. Outside tutor, the walk reads the code that
+    `ran` and, unless `only`, the code that may run: the user's."""
 
     def __init__(self, roots: Iterable[Reach], ran: Ran | None = None, only: bool = False) -> None:
         self.ran, self.only = ran or Ran(), only
-        self.named: dict[int, set[str]] = defaultdict(set)  # by an object's id: its attributes
-        self.anywhere: set[str] = set()  # attributes of objects that are not known
-        self.in_libraries: set[str] = set()  # the same, in tutor's code
+        self.named: dict[int, set[str]] = defaultdict(set)  # attribute names by an object's id
+        self.anywhere: set[str] = set()  # attribute names of unknown objects
+        self.in_libraries: set[str] = set()  # the same, from tutor's code
         self.by_text = False
-        self.whole: set[int] = set()  # ids of layers whose attributes are named by a text
-        # What is found, by the id of the object that it is about; a place by its key, too.
+        self.whole: set[int] = set()  # ids of layers whose attributes are named by a string
+        # The findings, by the id of the object concerned; a place also by its key.
         self.places: dict[tuple[int, Any], Place] = {}
         self.keys: dict[int, Keys] = {}
         self.things: dict[int, Thing] = {}
@@ -84,11 +84,11 @@ class Reached:
         self.tensors: dict[int, Tensor] = {}
         self.buffers: list[Buffer] = []
         self.codes: set[int] = set()  # ids of all code that was read
-        self.unknown: dict[str, str] = {}  # what cannot be compared, and why
-        self.seen: dict[Any, Any] = {}  # kept alive, so that no id is given twice
-        self.ways: Counter[int] = Counter()  # to each Tensor, by its id
-        self._trusted: set[Any] = set()  # containers that are reached from tutor's objects alone
-        self._with_names: list[tuple[Any, str, bool]] = []  # what may have more that is named
+        self.unknown: dict[str, str] = {}  # paths that cannot be compared, and why
+        self.seen: dict[Any, Any] = {}  # kept alive, so that no id is reused
+        self.ways: Counter[int] = Counter()  # paths to each Tensor, by its id
+        self._trusted: set[Any] = set()  # containers reached from tutor's objects only
+        self._with_names: list[tuple[Any, str, bool]] = []  # may get more names
         self._read: set[tuple[types.FunctionType, bool]] = set()
         self._table = functools.cache(functools.partial(Table, ran=self.ran))  # of a class
         unseen = [(*root, False) for root in roots]
@@ -100,7 +100,7 @@ class Reached:
                 unseen += [(*reach, trusted) for reach in self._by_names(value, path)]
 
     def is_named(self, attribute: str) -> bool:
-        """May the user's code look at the attribute of that name, of any object?"""
+        """May the user's code read the attribute of that name on any object?"""
         names = (self.anywhere, *self.named.values())
         return self.by_text or any(attribute in each for each in names)
 
@@ -133,7 +133,7 @@ class Reached:
             unseen += [(*reach, trusted) for reach in found]
 
     def _step_from(self, value: Any, path: str) -> Iterator[Reach]:
-        """What is reached from `value` in one step, but for attributes. Each place is noted."""
+        """Everything reached from `value` in one step, except attributes. Notes each place."""
         if isinstance(value, Tensor):
             self.tensors[id(value)] = value
             yield from self._note(value, "_grad", value._grad, f"{path}.grad")
@@ -160,7 +160,7 @@ class Reached:
             yield from self._items(value, path)
 
     def _note(self, holder: Any, key: Any, value: Any, path: str) -> tuple[Reach, ...]:
-        """What is reached in that place; nothing, if it is known already."""
+        """The value in that place and its path; nothing if the place is already known."""
         at = id(holder), key
         if at in self.places and not isinstance(value, types.ModuleType):
             return ()
@@ -185,7 +185,7 @@ class Reached:
 
     def _function(self, function: types.FunctionType, path: str, bound: Any = None
                   ) -> Iterator[Reach]:  # fmt: skip
-        """What a function names; of a method `bound` is the object whose it is."""
+        """Everything that a function names; `bound` is the object of a method."""
         code, names = function.__code__, function.__globals__
         ours = is_ours(module := module_of(names))
         if not ours:
@@ -203,10 +203,10 @@ class Reached:
             yield from self._name(bound, attributes, path, ours)
         for chain in others if ours and cells else ():
             value = Place(cells.get(chain.name), "cell_contents", None, "").get()
-            if chain.kind == AROUND and callable(value):  # what a decorator of tutor's holds
+            if chain.kind == AROUND and callable(value):  # wrapped by a tutor decorator
                 yield value if bound is None else types.MethodType(value, bound), path
         if bound is not None and module.startswith("tutor.nn.") and "getattr" in by_text:
-            self.whole.add(id(bound))  # parameters named by a text
+            self.whole.add(id(bound))  # parameters named by a string
         if (function, bound is None) in self._read:
             return
         self._read.add((function, bound is None))
@@ -219,7 +219,7 @@ class Reached:
                 (self.in_libraries if ours else self.anywhere).update(attributes)
 
     def _root(self, chain: Chain, names: dict[str, Any], cells: dict[str, Any]) -> Iterator[Reach]:
-        """What a chain begins with, and what it leads to."""
+        """The root of a chain, and everything that it leads to."""
         kind, name, attributes = chain
         if kind == AROUND:
             value = Place(cells[name], "cell_contents", None, name).get()
@@ -245,7 +245,7 @@ class Reached:
 
     def _name(self, value: Any, attributes: Iterable[str], path: str, ours: bool
               ) -> Iterator[Reach]:  # fmt: skip
-        """Note that `value.attribute.attribute` is named. Of a module that alone is reached."""
+        """Note that `value.attribute.attribute` is named. In a module, only that is reached."""
         attributes = [*attributes]
         while attributes and not (value is MISSING or is_plain(value) or isinstance(value, Tensor)):
             attribute = attributes.pop(0)
@@ -264,7 +264,7 @@ class Reached:
     # ---- objects ---------------------------------------------------------------------------------
 
     def _by_names(self, value: Any, path: str) -> Iterator[Reach]:
-        """What is reached from a value by the names of its attributes."""
+        """Everything reached from a value by attribute names."""
         if isinstance(value, types.ModuleType):
             if not is_ours(value.__name__):
                 yield from self._attributes(value, path)
@@ -309,7 +309,7 @@ class Reached:
                 self.keys[id(attributes)] = Keys(attributes, keys, None if every else names, path)
         if kind in (None, types.FunctionType):
             return
-        if kind is not ref:  # a Thing takes one for what it leads to, and it has no attributes
+        if kind is not ref:  # a Thing would replace a weakref by its referent; it has no attributes
             self.things[id(value)] = Thing(value, kind, attributes, path)
         for base in kind.__mro__:
             for slot in self._table(base).slots:
@@ -318,7 +318,7 @@ class Reached:
                     yield from self._note(value, slot, held, f"{path}.{slot}")
 
     def _class(self, kind: type, of: Any, path: str) -> Iterator[Reach]:
-        """What counts of a class: of one of an object, or of none: then its objects may be made."""
+        """The members of a class that count for the object `of`; None: instances may be created."""
         mine = self.named[id(kind)] | self.named[id(of)]
         every = self._all(of) or self._all(kind)
         self.things[id(kind)] = Thing(kind, None, kind.__mro__, path)

@@ -1,4 +1,4 @@
-"""Can a call be replayed at all? It has changed nothing but Tensors, and read nothing unknown."""
+"""Can a call be replayed? Only if it changed nothing but Tensors and read nothing unknown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tutor.programs.ran import SCAFFOLDING, Ran, of_numpy
 
 
 def check_unchanged(before: Reached, moves: Callable[[Place], bool]) -> None:
-    """RecordError where the call has changed something that is no Tensor: a replay would not."""
+    """RecordError if the call changed anything but a Tensor, which a replay would not repeat."""
     for place in before.places.values():
         now = place.get()
         if is_same(now, place.value) or moves(place):
@@ -34,8 +34,7 @@ def check_unchanged(before: Reached, moves: Callable[[Place], bool]) -> None:
 
 
 def check_known(after: Reached, ran: Ran) -> None:
-    """RecordError where the call has read something of which nothing can say that it is as it
-    was."""
+    """RecordError if the call read something that cannot be checked for changes."""
     for where, why in (*ran.unknown, *after.unknown.items(), *_unread(after, ran)):
         raise RecordError(
             f"to replay what {where} gives",
@@ -45,7 +44,7 @@ def check_known(after: Reached, ran: Ran) -> None:
 
 
 def _unread(reached: Reached, ran: Ran) -> Iterator[tuple[str, str]]:
-    """Code that ran, and that no name leads to: where it stands, and what to say."""
+    """Code that ran although no name leads to it: its location, and the message."""
     for key, (code, module) in ran.codes.items():
         if key not in reached.codes and not (module in SCAFFOLDING or of_numpy(module)):
             place = f"{code.co_filename}:{code.co_firstlineno}"

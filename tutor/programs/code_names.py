@@ -1,8 +1,8 @@
-"""Mentions: what some code reads by name, told from its bytecode.
+"""Mentions: the names that code reads, found in its bytecode.
 
-`self.model.layers` is a chain: a root, which is a global, a variable of a function around, a
-module that is imported there, or a local one, and attributes. Of a chain that begins at something
-known each attribute is an attribute of one object; of any other it may be that of any object.
+`self.model.layers` is a chain: a root and attributes. The root is a global, a variable of an
+enclosing function, a module imported there, or a local variable. If the root is known, each
+attribute belongs to one known object; otherwise it may belong to any object.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 GLOBAL, AROUND, LOCAL, MODULE = "global", "around", "local", "module"
-# What reads attributes whose names stand in a text.
+# Functions that read attributes whose names are strings.
 BY_TEXT = {
     "getattr", "setattr", "hasattr", "delattr", "vars", "__dict__", "__getattribute__",
     "__setattr__", "attrgetter", "methodcaller", "get_parameters", "parameters", "state_dict",
@@ -24,13 +24,13 @@ _ROOTS = {
     **dict.fromkeys(("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"), AROUND),
     **dict.fromkeys(("STORE_DEREF", "DELETE_DEREF"), AROUND),
 }
-# These say nothing about what is on the stack, or leave on top what was there.
+# Instructions that are irrelevant to a chain, or leave the same value on top of the stack.
 _BETWEEN = ("PUSH_NULL", "CACHE", "EXTENDED_ARG", "NOP", "COPY", "NOT_TAKEN")
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "STORE_ATTR", "DELETE_ATTR")
 
 
 class Chain(NamedTuple):
-    """`name.attribute.attribute`; of what is no name, a call's result, say, the name is "". A
+    """`name.attribute.attribute`; the name is "" if the root has none, such as a call's result. A
     module's name has a dot for each level that a relative import goes up."""
 
     kind: str
@@ -39,8 +39,8 @@ class Chain(NamedTuple):
 
 
 class Mentions(NamedTuple):
-    """What some code names: attributes of its first argument, all other chains, and what reads
-    attributes by a text."""
+    """The names in some code: attributes of its first argument, all other chains, and the functions
+    that read attributes by a string."""
 
     mine: tuple[tuple[str, ...], ...]
     others: tuple[Chain, ...]
@@ -49,7 +49,7 @@ class Mentions(NamedTuple):
 
 @functools.cache
 def mentions(code: types.CodeType, bound: bool) -> Mentions:
-    """`bound`: its first argument is known, as that of a method is."""
+    """The Mentions of some code. `bound`: its first argument is known, as a method's is."""
     first = code.co_varnames[0] if code.co_argcount and bound else None
     mine = tuple([c.attributes for c in chains(code) if c.name == first and c.kind != GLOBAL])
     others = tuple([c for c in chains(code) if c.name != first or c.kind == GLOBAL])
@@ -82,16 +82,16 @@ def _chains(code: types.CodeType) -> Iterator[Chain]:
             kind, name = MODULE, module
         elif step.opname == "IMPORT_FROM":
             yield Chain(MODULE, module, (str(step.argval),))
-        elif "LOAD_FAST" in step.opname:  # two of them at once, perhaps, or one that is set before
+        elif "LOAD_FAST" in step.opname:  # may load two at once, or store one first
             name = step.argval[-1] if isinstance(step.argval, tuple) else str(step.argval)
         elif step.opname in ("LOAD_CONST", "LOAD_SMALL_INT") and isinstance(step.argval, int):
-            levels = int(step.argval)  # of an import: what stands before the names is a number
+            levels = int(step.argval)  # an import pushes its level before the names
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _chains(constant)
 
 
 def codes(code: types.CodeType) -> tuple[types.CodeType, ...]:
-    """This code, and that of all functions and classes that it defines."""
+    """This code, and the code of all functions and classes that it defines."""
     inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
     return (code, *[c for part in inner for c in codes(part)])

@@ -1,4 +1,4 @@
-"""The command `python -m tutor program`: what a script's jitted functions are replayed as."""
+"""The command `python -m tutor program`: the Programs of a script's jitted functions."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from tutor.programs.program import Program
 
 
 class Finding:
-    """The functions that a script records, until each of `wanted` is among them; with none wanted,
-    until one of them is called again."""
+    """The functions that a script records, until all of `wanted` are among them; if `wanted` is
+    empty, until one of them is called again."""
 
     def __init__(self, wanted: Collection[str]) -> None:
         self.wanted, self.before = wanted, all_functions()
         self.found: list[jit.Jitted] = []
-        self.others: list[str] = []  # jitted functions that were not recorded until then
+        self.others: list[str] = []  # jitted functions that were not recorded by then
 
     def told(self, function: jit.Jitted) -> None:
-        """Of each recording."""
+        """Called with each function that has been recorded."""
         if function not in self.found and (not self.wanted or names(function) & {*self.wanted}):
             self.found.append(function)
         if self.wanted and not self.missing:
             self.end()
 
     def observe(self, step: Step, go: Callable[[], None]) -> None:
-        """Of each kernel call. Those of a replay, and no others, know where they come from."""
+        """Called for each kernel call. Only calls of a replay have `where`, their source line."""
         if not self.wanted and step.where:
             self.end()
         go()
@@ -50,7 +50,7 @@ class Finding:
         return [n for n in self.wanted if not any(n in names(f) for f in self.found)]
 
     def end(self) -> None:
-        """As any script may be ended: a thread ends by it without a word, and no script takes it
+        """End the script by SystemExit: a thread ends silently, and a script does not mistake it
         for an error of its own."""
         theirs = [f for f in all_functions() if f not in self.before]
         self.others = sorted({f.name for f in theirs if f not in self.found})
@@ -58,12 +58,12 @@ class Finding:
 
 
 def all_functions() -> list[jit.Jitted]:
-    """Every function under tutor.jit that there is in this process."""
+    """Every function under tutor.jit in this process."""
     return [f for f in gc.get_objects() if type(f) is jit.Jitted]
 
 
 def names(function: jit.Jitted) -> set[str]:
-    """What somebody may call it: Training.step, step."""
+    """The names a user may give for it: Training.step, step."""
     return {function.name, function.name.rpartition(".")[2]}
 
 
@@ -102,7 +102,7 @@ def program_command(args: argparse.Namespace) -> int:
 
 
 def run(path: Path, arguments: list[str], finding: Finding) -> BaseException | None:
-    """Run the script, as `python path arguments` would; what ended it, None: its last line."""
+    """Run the script, as `python path arguments` would; the exception that ended it, or None."""
     before = sys.argv, sys.path[0]
     sys.argv, sys.path[0] = [str(path), *arguments], str(path.parent.resolve())
     jit.told.append(finding.told)
@@ -138,11 +138,11 @@ def _recorded(finding: Finding) -> str:
     return f"only {found} was recorded" if found else "nothing was recorded under tutor.jit"
 
 
-# ---- what is printed -----------------------------------------------------------------------------
+# ---- the report ----------------------------------------------------------------------------------
 
 
 def report(function: jit.Jitted) -> str:
-    """As it was recorded, what each pass made of it, and what is replayed."""
+    """The Program as recorded, the effect of each pass, and the Program that is replayed."""
     passed = stages(function.recorded, function.passes)
     code: Any = getattr(function.function, "__code__", None)
     where = f", {os.path.basename(code.co_filename)}:{code.co_firstlineno}" if code else ""
@@ -155,7 +155,7 @@ def report(function: jit.Jitted) -> str:
 
 
 def pictures(function: jit.Jitted, folder: Path, drawn: int) -> list[Path]:
-    """Write the Program as a picture, before and after the passes; `drawn` are there already."""
+    """Draw the Program before and after the passes; `drawn` pictures exist already."""
     name = re.sub(r"[^A-Za-z0-9_]+", "-", function.name.rpartition(".")[2]).strip("-")
     name += f"-{drawn // 2 + 1}" if drawn else ""
     after = stages(function.recorded, function.passes)[-1][1]
@@ -166,8 +166,8 @@ def pictures(function: jit.Jitted, folder: Path, drawn: int) -> list[Path]:
 
 
 def table_of(passed: list[tuple[str, Program]]) -> str:
-    """A line for each pass that has changed something: what the Program is after it. `arena` is the
-    memory that all of its temps share."""
+    """A line for each pass that changed something, with the size of the Program after it. `arena`
+    is the memory that all of its temps share."""
     rows: list[tuple[str, ...]] = [("", "steps", "bytes", "flops", "arena", "")]
     idle, before = [], None
     for name, program in passed:
@@ -189,14 +189,14 @@ def table_of(passed: list[tuple[str, Program]]) -> str:
 
 
 def headline(name: str) -> str:
-    """What a pass does, by the first line of its docstring (which `python -OO` leaves out)."""
+    """The first line of a pass's docstring (empty under `python -OO`, which strips docstrings)."""
     if name == "recorded":
         return "Each kernel call of the Python code."
     return (getattr(PASSES.get(name), "__doc__", None) or "").partition("\n")[0]
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Enter it into the parser of `python -m tutor`."""
+    """Add the command to the parser of `python -m tutor`."""
     command = commands.add_parser("program", help=(program_command.__doc__ or "").splitlines()[0])
     command.set_defaults(run=program_command)
     command.add_argument("--function", action="append", default=[], metavar="NAME", help="wait for "

@@ -1,4 +1,4 @@
-"""Gears: how calls of a jitted function are made that cannot be replayed, or never are."""
+"""Gears: how a jitted function runs calls that cannot be replayed, or never are."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import warnings
 from tutor.errors import RecordError
 
 LONGEST = 1024  # calls without an attempt to record
-BETWEEN = 15  # calls of those in which nobody looks whether they are known
-IN_VAIN = 8  # recordings one after another that were never replayed, before it rests
+BETWEEN = 15  # of these, calls in a row without a look at whether they are known
+IN_VAIN = 8  # recordings in a row that were never replayed, before it rests
 
 
 def say(text: str, warn: bool, frames: int = 5) -> None:
-    """TUTOR_DEBUG prints it; without that it is a warning, if any, at the line so many frames up:
-    that which calls the jitted function."""
+    """Print the text under TUTOR_DEBUG; otherwise, if `warn`, issue a warning at the line `frames`
+    frames up, which calls the jitted function."""
     if os.environ.get("TUTOR_DEBUG"):
         print(f"tutor: {text}", file=sys.stderr)
     elif warn:
@@ -23,8 +23,8 @@ def say(text: str, warn: bool, frames: int = 5) -> None:
 
 
 class Eager:
-    """Why calls of one kind run as without jit. Each attempt that fails doubles the `rest`, the
-    number of calls before the next one: what stood in the way may be gone then."""
+    """Why calls of one kind run as without jit. Each failed attempt doubles `rest`, the number of
+    calls before the next attempt, by when the obstacle may be gone."""
 
     def __init__(self, why: RecordError, before: Eager | None = None) -> None:
         self.why = why
@@ -32,23 +32,23 @@ class Eager:
         self.left = self.rest
 
     def goes_on(self) -> bool:
-        """Is this call another one to rest? Counts it."""
+        """Does this call still rest? Counts it."""
         self.left -= 1
         return self.left >= 0
 
 
 class Attempts:
-    """Recordings one after another, without a replay between them. A recording takes as long as
-    some fifty steps: after IN_VAIN of them, calls that are not known rest as in `Eager`, until a
-    replay shows that it pays."""
+    """Consecutive recordings without a replay between them. A recording takes about as long as
+    fifty steps, so after IN_VAIN of them, unknown calls rest as in `Eager`, until a replay shows
+    that recording pays."""
 
     def __init__(self, strict: bool) -> None:
-        self.strict = strict  # then there is no rest
-        self.count = self.replayed = 0  # how many, and how many replays there were before them
+        self.strict = strict  # then it never rests
+        self.count = self.replayed = 0  # recordings, and the number of replays before them
         self.gear: Eager | None = None
 
     def rest(self, replayed: int) -> bool:
-        """Does a call run as without jit, though it could be recorded? Counts it."""
+        """Does this call run as without jit, though it could be recorded? Counts it."""
         self._renew(replayed)
         return self.gear is not None and self.gear.goes_on()
 
@@ -57,8 +57,8 @@ class Attempts:
             self.count, self.replayed, self.gear = 0, replayed, None
 
     def again(self, name: str, cause: str, replayed: int) -> None:
-        """It is to be recorded again. TUTOR_DEBUG says why; without it, one warning tells that it
-        is in vain."""
+        """Note that the function is to be recorded again. TUTOR_DEBUG prints why; otherwise a
+        single warning says that recording does not pay."""
         self._renew(replayed)
         self.count += 1
         say(f"jit records {name} again: {cause}", warn=False)

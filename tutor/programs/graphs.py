@@ -1,16 +1,16 @@
-"""Graphs: what stands behind the results of a recorded call, as data, and how a replay has it.
+"""Graphs: the graph behind the results of a recorded call, as data, and how a replay rebuilds it.
 
     y = jitted(x)               # replayed
     (y * 2).sum().backward()    # reaches x, and the parameters that the function reads
 
-The call that is recorded makes a graph like any other. It is taken down here: each Op's class and
-parameters, of which Tensors it was made, which it saved. The Program of the call hands out what was
-saved, beside the results; and over that each replay makes the graph again (`Graph.link`).
+The recorded call builds a graph like any other. It is written down here: each Op's class and
+parameters, its input Tensors, and the Tensors it saved. The Program of the call outputs the saved
+Tensors along with the results, and each replay rebuilds the graph over them (`Graph.link`).
 
-Ops that lie behind the same results, one after another and with one way out, become one node, whose
-backward is recorded, too (backward.py). Others become Ops as they were. Either way the Engine walks
-what it would have walked: each gradient is added up in the same order, and is freed, or stale,
-where it would be.
+Consecutive Ops behind the same results, with one way out, become one node, whose backward is
+recorded as well (backward.py). Other Ops are rebuilt as they were. Either way the Engine walks
+the graph that it would have walked: gradients are added up in the same order, and saved Tensors are
+freed or stale in the same cases.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from tutor.programs.record import Recorder
 
 
 def unlike(found: str, do: str) -> RecordError:
-    """Why a replay cannot have the graph that the function makes: so it runs each time."""
+    """The error for a graph that a replay cannot rebuild; the function then runs each time."""
     return RecordError("to replay a call whose result has a graph", found, do)
 
 
 class Graph:
-    """`link(made)` puts the graph behind the results among `made`, which a call hands out."""
+    """`link(made)` puts the graph behind the results among `made`, the Tensors a call returns."""
 
     def __init__(self, tensors: list[Held], parts: list[Part], twice: dict[int, int]) -> None:
         self.parts = parts
@@ -49,15 +49,15 @@ class Graph:
         self.none = [None] * len(tensors)
         self.made = [(i, t.made) for i in known if (t := tensors[i]).made is not None]
         self.others = [(i, tensors[i]) for i in known if tensors[i].made is None]
-        self.twice = twice  # results that are one Tensor: the later one, and the first one
+        self.twice = twice  # results that are the same Tensor: the later one -> the first one
 
     @property
     def programs(self) -> list[Program]:
-        """Those of the backward that have been recorded so far."""
+        """The Programs of the backward that have been recorded so far."""
         return [again.program for part in self.parts for again in part.programs.values()]
 
     def linked(self, rebuild: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any]:
-        """`rebuild`, which puts the result together, of Tensors with their graph."""
+        """`rebuild`, which assembles the result, over Tensors with their graph."""
 
         def rebuilt(made: Sequence[Any]) -> Any:
             found = list(made)
@@ -81,13 +81,13 @@ class Graph:
                 here[i].op, here[i].requires_grad = node, True
 
 
-# ---- taking one down -----------------------------------------------------------------------------
+# ---- writing one down ----------------------------------------------------------------------------
 
 
 @contextmanager
 def crossings(tensors: Iterable[Any]) -> Iterator[list[RecordError]]:
-    """For the block: what there is to say about a backward() in it that goes on to the graphs
-    behind these Tensors."""
+    """A context that collects a RecordError for each backward() in it that continues into the
+    graphs behind these Tensors."""
     found: list[RecordError] = []
     ops = {t.op for t in tensors if t.op is not None}
 
@@ -111,19 +111,19 @@ def is_live(t: Any, began: int) -> bool:
         return False
     try:
         engine.order(t.op)
-    except GraphError:  # backward() has been called in it, or what it saved was changed
+    except GraphError:  # backward() has freed it, or a saved Tensor was changed
         return False
     return True
 
 
 def plain(t: Any, began: int) -> Any:
-    """A result without the graph that this call has made."""
+    """A result without the graph that this call built."""
     return t if t.op is None or t.op.serial < began else t.detach()
 
 
 def ended(results: Sequence[Any], began: int) -> list[tuple[int, Op]]:
-    """The results through which no gradient can come any more, since backward() has been called in
-    this call or what an Op saved was changed, each with an Op that says so."""
+    """The results through which no gradient can come any more, because this call has run backward()
+    or changed a saved Tensor; each with the Op that refuses the gradient."""
     found = []
     for i, t in enumerate(results):
         if t.op is not None and t.op.serial >= began:
@@ -139,7 +139,7 @@ def ended(results: Sequence[Any], began: int) -> list[tuple[int, Op]]:
 
 
 def _left(op: Op) -> Op:
-    """As much of a freed or stale Op as the Engine needs to refuse it: no inputs, no numbers."""
+    """A stub of a freed or stale Op, enough for the Engine to refuse it: no inputs, no numbers."""
     left = type(op).__new__(type(op))
     left.inputs, left.params, left.saved, left.states, left.needs = (), {}, None, (), ()
     left.shape, left.serial, left.kept, left.hooks = op.shape, op.serial, None, None
@@ -159,7 +159,7 @@ def _left(op: Op) -> Op:
 def behind(
     ended: list[tuple[int, Op]], rebuild: Callable[[Sequence[Any]], Any]
 ) -> Callable[[Sequence[Any]], Any]:
-    """`rebuild`, where what is left of a graph stands behind those of the Tensors."""
+    """`rebuild`, with the stubs of the freed or stale Ops behind the `ended` results."""
     if not ended:
         return rebuild
 
@@ -175,9 +175,9 @@ def graph_of(
     results: Sequence[Any], began: int, note: Recorder, is_known: Callable[[Any], Any],
     handed_out: list[Any], improve: Improve,
 ) -> Graph | None:  # fmt: skip
-    """The graph behind the `results` of a call that `began` with that serial; None: they have none.
-    What it needs is appended to `handed_out`, which begins with the results. RecordError where a
-    replay cannot have it."""
+    """The graph behind the `results` of a call that `began` at that serial, or None if there is no
+    graph. Appends the Tensors that it needs to `handed_out`, which begins with the results.
+    RecordError if a replay cannot rebuild it."""
     first: dict[int, int] = {}
     twice = {i: first[id(t)] for i, t in enumerate(results) if first.setdefault(id(t), i) != i}
     ends = [t for i, t in enumerate(results) if i not in twice and is_live(t, began)]
@@ -201,8 +201,8 @@ def graph_of(
 
 def _spans(ops: list[Kept], held: list[Held], labels: list[frozenset[int]], ends: set[int | None]
            ) -> list[range]:  # fmt: skip
-    """Which Ops become one node, from the oldest on: all those behind the same results, if the last
-    one is the only way out and nothing else was made in between."""
+    """The ranges of Ops that become one node each, oldest first: all Ops behind the same results,
+    if the last is the only way out and no other Op was created in between."""
     groups: dict[frozenset[int], list[int]] = {}
     for i, label in enumerate(labels):
         groups.setdefault(label, []).append(i)
@@ -222,7 +222,7 @@ def _spans(ops: list[Kept], held: list[Held], labels: list[frozenset[int]], ends
 
 
 class _Table:
-    """The Tensors of a graph by their numbers, while it is taken down."""
+    """The Tensors of a graph by number, while the graph is written down."""
 
     def __init__(self, number: dict[Op, int], note: Recorder, is_known: Callable[[Any], Any],
                  handed_out: list[Any], results: Sequence[Any]) -> None:  # fmt: skip
@@ -265,7 +265,7 @@ class _Table:
                      "keep Tensors, numbers and texts in ctx")  # fmt: skip
 
     def use(self, i: int) -> None:
-        """Tensor i is to be there in each call."""
+        """Make Tensor i available in each call."""
         t = self.tensors[i]
         if id(t) in self.made or i in self.constants:
             return

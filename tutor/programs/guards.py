@@ -1,8 +1,8 @@
-"""Guards: what has to be as it was when a call was recorded, and whether it still is.
+"""Guards: the state that must be unchanged since a call was recorded, and the check that it is.
 
-Each kind of record says one thing about what was reached (captured_state.py), and can tell whether
-that holds. simd_cpp/replay/guards.cpp has a quick look at all of them: what is untouched is as it
-was. Where something was touched, the records here decide.
+Each kind of record states one fact about a reached object (captured_state.py), and can check
+whether it still holds. simd_cpp/replay/guards.cpp checks all of them quickly: an untouched object
+is unchanged. If something was touched, the records here decide.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class Place(NamedTuple):
     holder: Any
     key: Any
     value: Any
-    path: str  # how a person would write it
+    path: str  # as a person would write it
 
     def get(self) -> Any:
-        """What stands there now; MISSING where there is nothing any more."""
+        """The value there now; MISSING if it is gone."""
         holder, key = self.holder, self.key
         if isinstance(holder, dict):
             return dict.get(holder, key, MISSING)
@@ -43,7 +43,7 @@ class Place(NamedTuple):
             return vars(holder).get(key, MISSING)
         try:
             return object.__getattribute__(holder, key)
-        except (AttributeError, ValueError):  # a slot, or a cell, that is empty
+        except (AttributeError, ValueError):  # an empty slot or cell
             return MISSING
 
     def set(self, value: Any) -> None:
@@ -62,8 +62,8 @@ class Place(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """`holder`, a dict, a list or a class, has these keys (of a list: so many). `names` has
-    sets of those that count where they are not there; None: each one does, and their order."""
+    """`holder`, a dict, a list or a class, has these keys (for a list, this number of items).
+    `names` are sets of the keys whose absence counts; None: every key counts, and their order."""
 
     holder: Any
     keys: tuple[Any, ...]
@@ -89,8 +89,8 @@ class Keys(NamedTuple):
 
 
 class Thing(NamedTuple):
-    """An object is of that class and has that dict of attributes. A class (`kind` is None) looks
-    for attributes in those classes, one after another."""
+    """An object has this class and this dict of attributes. A class (`kind` is None) looks up
+    attributes in these classes, in order."""
 
     value: Any
     kind: Any
@@ -108,7 +108,7 @@ class Thing(NamedTuple):
         return None if same else f"the attributes of {self.path}"
 
     def without(self, roots: Collection[int]) -> Thing:
-        """The same, but that it keeps none of the roots alive."""
+        """The same record, but it does not keep the roots alive."""
         held = self.kind is None or id(self.value) not in roots
         return self if held else self._replace(value=weak(self.value))
 
@@ -133,12 +133,12 @@ class Content(NamedTuple):
 
 
 def hooks_of(t: Any) -> tuple[Any, ...]:
-    """What is called with the gradient of a Tensor."""
+    """The functions called with a Tensor's gradient."""
     return tuple(getattr(t, "_hooks", None) or ())
 
 
 class Members(NamedTuple):
-    """A class of tutor's, and those that it inherits from, have these members."""
+    """A class of tutor's and its base classes have these members."""
 
     kind: type
     members: tuple[tuple[type, dict[str, Any]], ...]
@@ -166,7 +166,7 @@ _members: WeakKeyDictionary[type, Members] = WeakKeyDictionary()
 
 
 def keys_of(holder: Any) -> tuple[Any, ...]:
-    """The keys of a dict or of a class, in their order; of a list None for each item."""
+    """The keys of a dict or of a class, in their order; for a list, None per item."""
     if isinstance(holder, list):
         return (None,) * list.__len__(holder)
     if isinstance(holder, collections.OrderedDict):
@@ -175,8 +175,8 @@ def keys_of(holder: Any) -> tuple[Any, ...]:
 
 
 def weak(value: Any, gone: Callable[[Any], object] | None = None) -> Any:
-    """A weak reference to it, which calls `gone` when it is gone; or the thing itself where there
-    is no such."""
+    """A weak reference to the value, which calls `gone` when the value is gone; or the value itself
+    if it does not support weak references."""
     try:
         return weakref.ref(value, gone)
     except TypeError:
@@ -184,7 +184,7 @@ def weak(value: Any, gone: Callable[[Any], object] | None = None) -> Any:
 
 
 def dict_of(value: Any) -> dict[str, Any] | None:
-    """The attributes that an object has itself; no code of it is run."""
+    """An object's own attributes, without running any of its code."""
     try:
         found = object.__getattribute__(value, "__dict__")
     except AttributeError:
@@ -205,8 +205,8 @@ def shown_key(key: Any) -> str:
 
 
 def standing(value: Any, attribute: str) -> Any:
-    """The attribute as it stands in the object or its class, no code of it is run; MISSING: it is
-    not there, or is computed."""
+    """The attribute as stored in the object or its class, without running any of its code; MISSING
+    if it is absent or computed."""
     own = dict_of(value)
     if not isinstance(value, type) and own is not None and attribute in own:
         return own[attribute]
@@ -220,14 +220,14 @@ def standing(value: Any, attribute: str) -> Any:
 
 
 class UnforeseenError(RecordError):
-    """The call ran code of which it was not known that it may run, so nobody knows what stood
-    before in the places that it reads. The next one can be recorded."""
+    """The call ran code that was not expected to run, so the previous values in the places that it
+    reads are unknown. The next call can be recorded."""
 
 
 class Guards:
-    """Whether all that was reached is still as it was, but for places with a rule of their own and
-    the Tensors there, whose ids are `moving`. What `before` the call was found to be there counts,
-    as far as it was read: that is what is reached `after` it."""
+    """Checks that everything reached is unchanged, except places with a rule of their own and the
+    Tensors there, whose ids are `moving`. It compares with the values found `before` the call, as
+    far as the call read them, which is what is reached `after` it."""
 
     def __init__(
         self, before: Any, after: Any, except_for: Callable[[Place], bool],
@@ -243,24 +243,24 @@ class Guards:
         self.tensors = [(t, _look_of(t), hooks_of(t)) for i, t in before.tensors.items()
                         if i not in moving and i in after.tensors]  # fmt: skip
         for at, place in after.places.items():
-            # A gradient's own place, of a Tensor that the call has made, was not there before.
+            # The place of a gradient of a Tensor that the call created did not exist before.
             if not (at in before.places or except_for(place) or _was_absent(place, before.keys)):
                 raise UnforeseenError(
                     f"to record what is read at {place.path}", "it was not known that it is read"
                 )
-        hooked = any(hooks for _, _, hooks in self.tensors)  # the quick look knows of no hooks
+        hooked = any(hooks for _, _, hooks in self.tensors)  # the quick check ignores hooks
         self.native = None if hooked else simd_cpp.guards()
         self.look()
 
     def look(self) -> None:
-        """Have all that was touched, and is as it was, count as untouched."""
+        """Mark everything that was touched but is unchanged as untouched."""
         if self.native is not None:
             self.keys = [k._replace(keys=keys_of(k.holder)) for k in self.keys]
             self.native.read(*self._quick())
 
     def _quick(self) -> tuple[Any, ...]:
-        """What the quick look goes by: dicts and lists with what is to stand there, all other
-        places, classes, objects, Tensors, and what is asked of Python."""
+        """The data of the quick check: dicts and lists with their expected items, all other places,
+        classes, objects, Tensors, and the checks that are left to Python."""
         values = {(id(p.holder), p.key): p.value for p in self.places
                   if type(p.holder) in (dict, list)}  # fmt: skip
         whole = [k for k in self.keys if type(k.holder) in (dict, list)]
@@ -293,13 +293,13 @@ class Guards:
         )
 
     def texts(self) -> list[str]:
-        """What is looked at, and what it was."""
+        """The guards as text: each object checked, and its expected value."""
         guards = [*self.places, *self.keys, *self.contents, *self.things]
         shapes = [f"a Tensor of shape {walk[1]} has its memory" for _, walk, _ in self.tensors]
         return list(dict.fromkeys([*map(str, guards), *shapes]))
 
     def changed(self) -> str | None:
-        """The path of the first thing that is no longer what it was; None: all are."""
+        """The path of the first object that has changed; None if all are unchanged."""
         if self.native is not None and self.native.hold():
             return None
         if (path := first_changed(self)) is not None:
@@ -314,7 +314,7 @@ class Guards:
 
 
 def first_changed(of: Guards) -> str | None:
-    """The path of the first thing among these guards that has changed."""
+    """The path of the first object among these guards that has changed, or None."""
     for guard in (*of.places, *of.keys, *of.things, *of.contents, *of.members):
         path: str | None = guard.changed()
         if path is not None:
@@ -323,6 +323,6 @@ def first_changed(of: Guards) -> str | None:
 
 
 def _was_absent(place: Place, known: dict[int, Keys]) -> bool:
-    """Did nothing stand in that place, as the keys of its holder say?"""
+    """Was that place empty, according to the keys of its holder?"""
     keys = known.get(id(place.holder))
     return place.value is MISSING and keys is not None and place.key not in keys.keys

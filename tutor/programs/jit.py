@@ -8,11 +8,11 @@
         optimizer.step()
         return loss
 
-The first call runs as ever. The second is recorded (record.py), with all that it reads and leaves
-behind (ran.py, captured_state.py, trace.py). From the third on the kernels run one after another,
-without Python, as long as all that was read is as it was (guards.py). What cannot be proved to be
-so runs as without jit. docs/jit.md follows one training step all the way, and says what is
-compared.
+The first call runs normally. The second is recorded (record.py), with everything that it reads and
+leaves behind (ran.py, captured_state.py, trace.py). From the third call on, the kernels run one
+after another, without Python, as long as everything that was read is unchanged (guards.py). A call
+for which that cannot be proved runs as without jit. docs/jit.md follows one training step all the
+way, and lists what is compared.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from tutor.programs.shortcut import Shortcut, caller_of, shortened
 from tutor.programs.trace import Trace, record
 from tutor.random import redirected
 
-MOST_TRACES = 8  # kept for arguments of one kind; that which ran least recently goes
-MOST_KINDS = 64  # of arguments; that which was called least recently goes
-UNTRIED = 3  # of one kind, kept that were never replayed: what they hold may be gone
+MOST_TRACES = 8  # kept for arguments of one kind; the least recently run one is dropped
+MOST_KINDS = 64  # of arguments; the least recently called one is dropped
+UNTRIED = 3  # never replayed Traces kept of one kind: their objects may be gone
 _tick = itertools.count()
 told: list[Callable[[Jitted], object]] = []  # called with each function that has been recorded
 
@@ -49,15 +49,15 @@ told: list[Callable[[Jitted], object]] = []  # called with each function that ha
 class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor is imported
     """A function under `tutor.jit`.
 
-    `stats()` counts its calls, and `explain()` says why they were made as they were; `program` is
-    what the last one replayed, `recorded` the same before any pass; `function` is what it stands
-    for, and `name` what that is called.
+    `stats()` counts its calls, and `explain()` says why each was run, recorded or replayed;
+    `program` is the Program of the last call, `recorded` the same before any pass; `function` is
+    the original function, and `name` its name.
     """
 
     __call__: Callable[..., Any]
-    _replayed: int  # how many calls were
-    _rested: int  # how many were the function's own, without a look at anything
-    _shortcut: Any  # what makes the latest recorded call again without Python, or None
+    _replayed: int  # the number of replayed calls
+    _rested: int  # the number of calls passed straight to the function, without any check
+    _shortcut: Any  # repeats the latest recorded call without Python, or None
 
     def __init__(
         self,
@@ -71,9 +71,9 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
         self.function = function
         self.name = getattr(function, "__qualname__", type(function).__qualname__)
         self._traces: dict[Key, list[Trace]] = {}
-        self._ran = Ran()  # in all calls that were looked at
+        self._ran = Ran()  # in all calls that were observed
         self._gears: dict[Key, Eager] = {}  # kinds of arguments that are not recorded
-        self._resting: Eager | None = None  # if nothing is recorded at all
+        self._resting: Eager | None = None  # set if nothing is recorded at all
         self._story: list[str] = []  # why each recording was made
         self._warm = self._warned = False
         self._counts = {"eager": 0, "recorded": 0, "refused": 0}
@@ -88,11 +88,11 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
         return self if instance is None else types.MethodType(self, instance)
 
     def _call(self, *args: Any, **kwargs: Any) -> Any:
-        """`self(*args, **kwargs)`. Most calls in the middle of a training never come here: they are
-        made again by `self._shortcut`, in C++."""
+        """`self(*args, **kwargs)`. In the middle of training, most calls never get here: the C++
+        `self._shortcut` replays them."""
         if within.get() or redirected() or (WATCHES and mode.get() is not None):
-            # A part of another jitted function, and so of its Program; or of what lazy() notes; or
-            # drawing from a stream that is there for this call alone, as a loader's batch does.
+            # Part of another jitted function, and thus of its Program; noted by lazy(); or drawing
+            # from a random stream that exists for this call alone, as a loader's batch does.
             return self.function(*args, **kwargs)
         trace, where, twin = self._latest  # read at once: another thread may set it
         if twin and not kwargs and where == modes():
@@ -107,7 +107,7 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
         trace, why = self._known(call)
         if trace is not None:
             return self._replay(trace, call)
-        if not self._warm:  # what is made in a first call only is then there
+        if not self._warm:  # afterwards, anything that only a first call creates exists
             self._warm = True
             self._counts["eager"] += 1
             run = lambda: self._ran.run(lambda: self.function(*args, **kwargs))  # noqa: E731
@@ -124,7 +124,7 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
         return self._replay(trace, call)
 
     def _known(self, call: Call) -> tuple[Trace | None, str | None]:
-        """The Trace that makes such a call again; None, and what has changed since."""
+        """The Trace that replays such a call; or None, and what has changed since."""
         why = None
         for trace in self._traces.get(call.key, ()):
             why = trace.why_not(call.tensors)
@@ -138,8 +138,8 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
         return trace.run(call.tensors, call.windows)
 
     def _eager(self, args: Any, kwargs: Any, gear: Eager | None = None, most: int = 0) -> Any:
-        """As without jit; and so, without a look at anything, are at `most` so many calls of those
-        for which the gear goes on."""
+        """Run as without jit. While the gear goes on, at `most` this many of the next calls do so
+        without any check."""
         self._counts["eager"] += 1
         if gear is not None:
             gear.left -= self._rest(min(gear.left, most))
@@ -174,8 +174,8 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
         return result
 
     def _refuse(self, call: Call, why: RecordError, result: Any) -> Any:
-        """The call has been made, but a replay would not be the same: down a gear."""
-        if isinstance(why, UnforeseenError):  # nothing is wrong with it; it is recorded next time
+        """The call has run, but a replay would differ: shift down a gear."""
+        if isinstance(why, UnforeseenError):  # nothing is wrong; the next call is recorded
             self._counts["eager"] += 1
             return result
         if self.strict:
@@ -194,18 +194,18 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
         return result
 
     def forget(self, key: Key) -> None:
-        """Let go of what was recorded for this kind of arguments."""
+        """Drop everything recorded for this kind of arguments."""
         gone = self._traces.pop(key, ())
         self._gears.pop(key, None)
         if self._latest[0] in gone:
             self._latest, self._shortcut = (None, (), None), None
 
     def _last(self, key: Key) -> int:
-        """When such a call was made last."""
+        """The time of the last such call."""
         return max(trace.used for trace in self._traces[key])
 
     def _remember(self, trace: Trace, call: Call) -> None:
-        """This trace is the latest one; its twin, if it has one, is asked first from now on."""
+        """Make this trace the latest one; from now on its twin, if any, is tried first."""
         trace.used, before = next(_tick), self._latest[0]
         if before is not None and self._replayed > self._since:
             before.replayed = True
@@ -215,8 +215,8 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
             self._latest = trace, call.key[0], caller
 
     def explain(self) -> str:
-        """Why calls were made as they were: the gear, why each recording was made and what it goes
-        by, and what was not recorded for which reason."""
+        """Why calls ran as they did: the gear, the reason for each recording and its guards, and
+        the calls that were not recorded, with the reason."""
         lines = [f"{self.name}: {self.gear}", *self._story]
         vain = [self._attempts.gear] if self._attempts.gear else []
         for gear in [*self._gears.values(), *vain]:
@@ -229,7 +229,7 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
 
     @property
     def gear(self) -> str:
-        """How calls are made now: "replay", "eager", or "first", if none was recorded so far."""
+        """How calls run now: "replay", "eager", or "first" if nothing has been recorded yet."""
         if self._gears and not self._traces:
             return "eager"
         return "replay" if self._traces else "first"
@@ -241,26 +241,26 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
 
     @property
     def recorded(self) -> Program:
-        """The same as it was recorded, before any pass."""
+        """The same Program as recorded, before any pass."""
         return self._trace().recorded
 
     @property
     def backwards(self) -> list[Program]:
-        """What the backward of such a call replays where the results have a graph: a Program for
-        each part of it and each kind of gradient that has come so far."""
+        """The Programs that the backward of such a call replays if the results have a graph: one
+        for each part of the graph and each kind of gradient seen so far."""
         graph = self._trace().graph
         return graph.programs if graph else []
 
     def source(self) -> str:
-        """The Program as C: one function a step, each with the line of yours that it came from.
-        With TUTOR_CC=1 that is what runs, where there is a C compiler."""
-        from tutor.programs.source import text  # whoever imports tutor does not wait for it
+        """The Program as C: one function per step, each with your line that it came from.
+        With TUTOR_CC=1 this code runs, if there is a C compiler."""
+        from tutor.programs.source import text  # not imported with tutor, to save time
 
         return text.source(self.program)
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        """As a copy, or in a pickle, it is a function that has not been called: what is recorded is
-        of this memory. What a module has under its name is that very one, as functions are."""
+        """A copy or pickle is a function that has not been called yet, since recordings refer to
+        this memory. A module's global is pickled by its name, as functions are."""
         place: Any = sys.modules.get(getattr(self, "__module__", ""))
         path = getattr(self, "__qualname__", "")
         for name in path.split("."):
@@ -278,9 +278,8 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
         return trace
 
     def stats(self) -> dict[str, int]:
-        """How many calls ran eagerly, were recorded, were replayed; how many of the eager ones were
-        to be recorded and had to be refused; how many recordings are kept, and how many steps the
-        last one has."""
+        """The number of calls that ran eagerly, were recorded, were replayed; of the eager calls
+        that could not be recorded; of recordings kept; and of steps in the last recording."""
         traces = sum(map(len, self._traces.values()))
         trace = self._latest[0]
         steps = len(trace.program) if trace else 0
@@ -293,7 +292,7 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
 
 
 def _forget(function: Callable[[], Jitted | None], key: Key, _: object) -> None:
-    """An argument that a kind of call goes by is gone: none like it comes again."""
+    """An object in the key of a kind of calls is gone, so no such call can come again."""
     jitted = function()
     if jitted is not None:
         jitted.forget(key)
@@ -311,14 +310,14 @@ def jit(
 def jit(
     function: Any = None, *, passes: Collection[str] | None = None, strict: bool = False
 ) -> Any:
-    """`@tutor.jit`: replay what a function did, in place of running it again.
+    """`@tutor.jit`: replay what a function did instead of running it again.
 
-    Each call gives what the function itself would give, to the bit, and leaves behind what it would
-    leave, gradients included; of its Python nothing runs from the third call on. Of a module it is
-    a module, with the same parameters by the same names.
-    `passes` are the names of those that improve the Program (tutor.programs.passes.PASSES; None:
-    all of them, () leaves it as it was recorded). What cannot be replayed runs as without jit, and
-    one warning says why; `strict` raises it as a RecordError.
+    Each call returns the function's own result and has its effects, gradients included, bit for
+    bit; from the third call on, none of its Python runs. A module stays a module, with the same
+    parameters by the same names. `passes` names those that improve the Program
+    (tutor.programs.passes.PASSES; None: all; (): none). A call that cannot be replayed runs as
+    without jit, and one warning says why; `strict` raises it as a RecordError. RecordError if
+    `function` cannot be called.
     """
     if function is None:
         return functools.partial(Jitted, passes=passes, strict=strict)
@@ -329,7 +328,7 @@ def jit(
 
 
 def _made_of(function: Any, passes: Collection[str] | None, strict: bool) -> Jitted:
-    modules = sys.modules.get("tutor.nn.module")  # where it is not loaded, there is no module
+    modules = sys.modules.get("tutor.nn.module")  # if it is not loaded, there is no module
     if modules and isinstance(function, modules.Module):
         made = _kind_of_module()(function, passes, strict)
         made.is_made = True
@@ -339,6 +338,6 @@ def _made_of(function: Any, passes: Collection[str] | None, strict: bool) -> Jit
 
 @functools.cache
 def _kind_of_module() -> type[Jitted]:
-    from tutor.programs.modules import OfModule  # whoever jits a function does not wait for it
+    from tutor.programs.modules import OfModule  # not imported for a plain function
 
     return type("JittedModule", (Jitted, OfModule), {})

@@ -1,7 +1,7 @@
 """Kinds of values: which of them can be compared, and how.
 
-A guard may say that a value is as it was only where all that code can read from it is compared. So
-this is a list of what is known; whatever is not on it is not.
+A guard may call a value unchanged only if everything that code can read from it is compared. So
+this is a list of the known kinds; anything else cannot be compared.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tutor.programs.ran import LOCKS, is_ours, module_of
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 LARGEST = 4096  # bytes of an array that a guard compares
 types_of_names = collections.namedtuple("types_of_names", "field")  # its field is of a C type
-# Nothing in them changes; of functions that are built in, calls are looked at (ran.py).
+# Nothing in them changes; calls of built-in functions are observed instead (ran.py).
 FIXED = frozenset([
     *PLAIN, range, slice, type(...), type(NotImplemented), types.CodeType, types.GenericAlias,
     types.UnionType, types.GetSetDescriptorType, types.MemberDescriptorType,
@@ -41,7 +41,7 @@ BASES = (
     collections.deque, bytearray, array.array, types.MappingProxyType, int, float, complex, str,
     bytes, object,
 )  # fmt: skip
-# Methods with __names__ that nothing but making, printing and keeping an object calls.
+# Special methods that are called only to create, print and store an object.
 NOT_CALLED = {
     "__annotations__", "__copy__", "__deepcopy__", "__del__", "__dict__", "__doc__",
     "__getstate__", "__init__", "__init_subclass__", "__module__", "__new__", "__reduce__",
@@ -50,13 +50,13 @@ NOT_CALLED = {
 
 
 def is_plain(value: Any) -> bool:
-    """Is it of a kind in which nothing changes, or of one derived from that?"""
+    """Is its type, or a base class of that, immutable (in FIXED)?"""
     return not FIXED.isdisjoint(type(value).__mro__)
 
 
 def exact(value: Any) -> Any:
-    """What is equal for values that are the same to the last bit, and else not: -0.0 is not 0.0,
-    and 1, True and 1.0 are three things."""
+    """A key that is equal only for values that are the same to the last bit: -0.0 is not 0.0, and
+    1, True and 1.0 all differ."""
     kind = type(value)
     if kind is float:
         return value if value and value == value else struct.pack("d", value)
@@ -68,15 +68,15 @@ def exact(value: Any) -> Any:
 
 
 def is_same(now: Any, before: Any) -> bool:
-    """One and the same thing, or an equal number or text."""
+    """Are they the same object, or equal numbers or strings?"""
     return now is before or (
         type(now) is type(before) and type(now) in PLAIN and bool(exact(now) == exact(before))
     )
 
 
 def contents(value: Any) -> tuple[Any, ...] | None:
-    """All that is in a container, in its order; of a mapping keys and values, one by one. None
-    for what has no contents, or more than can be compared at each call."""
+    """The items of a container, in order; for a mapping, keys and values alternate. None if the
+    value has no contents, or too many to compare at each call."""
     if value is sys.modules:
         return None
     if isinstance(value, dict):
@@ -109,8 +109,8 @@ def is_array(value: Any) -> bool:
 
 
 def members(value: Any) -> Any:
-    """What makes up a list, a tuple, a dict, a named tuple or a dataclass: a list or tuple, or a
-    dict. None for all that may have more to it."""
+    """The parts of a list, a tuple, a dict, a named tuple or a dataclass, as a list, tuple or dict.
+    None for any other object, which may have more parts."""
     kind = type(value)
     if kind in (list, tuple, dict):
         return value
@@ -129,12 +129,12 @@ def members(value: Any) -> Any:
 
 
 def is_dataclass(kind: type) -> bool:
-    """Of its own, not by inheritance. (The standard library's module takes long to import.)"""
+    """Is the class itself a dataclass, not just a base of it? (Importing `dataclasses` is slow.)"""
     return "__dataclass_fields__" in vars(kind)
 
 
 def hidden(kind: type) -> bool:
-    """Have objects of this class a part written in C, of which nothing here knows?"""
+    """Do objects of this class have a part written in C, which is unknown here?"""
     base = next(b for b in BASES if issubclass(kind, b))
     slots = sum(len(list(slots_of(k))) for k in kind.__mro__ if k not in base.__mro__)
     for name in ("__dictoffset__", "__weakrefoffset__"):
@@ -143,14 +143,14 @@ def hidden(kind: type) -> bool:
 
 
 def slots_of(kind: type) -> Iterator[str]:
-    """The names of the attributes that a class keeps in slots, as they stand in it."""
+    """The names of the attributes that a class stores in slots."""
     for name, member in vars(kind).items():
         if isinstance(member, types.MemberDescriptorType) and not name.startswith("__weak"):
             yield name
 
 
 def why_unknown(value: Any) -> str | None:
-    """Why nothing can say that such a value is as it was; None where it can be told."""
+    """Why such a value cannot be checked for changes; None if it can."""
     kind = type(value)
     if value is sys.modules:
         return "is the table of all modules"
@@ -175,7 +175,7 @@ def why_unknown(value: Any) -> str | None:
 
 
 def inner(value: Any, path: str) -> Iterable[tuple[Any, str]]:
-    """What stands in a container that has no places of its own."""
+    """The contents, with paths, of a container whose items have no Place of their own."""
     if isinstance(value, (dict, types.MappingProxyType)):
         found = [(v, f"{path}[{k!r:.60}]") for k, v in value.items()]
         return [*found, (getattr(value, "default_factory", None), path)]
@@ -183,7 +183,7 @@ def inner(value: Any, path: str) -> Iterable[tuple[Any, str]]:
 
 
 def functions_of(member: Any) -> list[types.FunctionType]:
-    """The functions that stand behind a class's attribute."""
+    """The functions behind a class attribute."""
     inside = [getattr(member, name, None) for name in ("fget", "fset", "fdel", "__func__", "func")
               if isinstance(member, (property, staticmethod, classmethod, functools.cached_property,
                                      functools.partialmethod))]  # fmt: skip
@@ -191,7 +191,7 @@ def functions_of(member: Any) -> list[types.FunctionType]:
 
 
 def is_trusted(value: Any, trusted: bool) -> bool:
-    """Is what stands in `value` tutor's own, so that it says itself what it does with it?"""
+    """Is the content of `value` tutor's own, so that tutor itself reports its use?"""
     if isinstance(value, CONTAINERS):
         return trusted
     if isinstance(value, types.MethodType):

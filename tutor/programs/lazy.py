@@ -1,4 +1,4 @@
-"""`with tutor.lazy():` nothing runs until somebody asks for numbers.
+"""`with tutor.lazy():` nothing runs until its numbers are needed.
 
     >>> import tutor
     >>> from tutor import Tensor
@@ -20,9 +20,9 @@
     [3.0, 5.0, 7.0]
 
 In the block each step is noted, and its result has a promise instead of memory (lazy_buffers.py).
-What is asked for, and what it needs, runs then, each step once, in the order in which it was
-written; what nobody asks for never does. On large memory the steps run together, and a
-chain like the one above is a single kernel: together.py.
+Reading a result runs the steps that it depends on, each once, in program order; a result that is
+never read is never computed. On large memory the steps run together, and a chain like the one above
+is a single kernel: together.py.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ def lazy(function: None = None) -> Noting: ...
 def lazy(function: F) -> F: ...
 @spelled
 def lazy(function: F | None = None) -> Noting | F:
-    """`with lazy():` or `@lazy()`: note what is to be computed, and run it when it is asked for.
+    """`with lazy():` or `@lazy()`: note each computation, and run it when its result is needed.
 
-    Numbers, shapes that depend on numbers, print, numpy(), a kernel outside of the block: all of
-    them ask. So does `realize`. What is pending when the block ends stays so until it is asked for.
-    The results are to the bit those without the block.
+    Reading numbers, shapes that depend on numbers, print, numpy() and a kernel outside the block
+    all need results; so does `realize`. Steps pending when the block ends stay pending until then.
+    The results equal those without the block, bit for bit.
     """
     return _lazy() if function is None else _lazy()(function)
 
@@ -72,8 +72,8 @@ _lazy.__name__ = "lazy"
 
 @spelled
 def realize(*asked: Tensor) -> None:
-    """Have the numbers of all these Tensors there: one schedule for all of them. DTypeError for
-    what is no Tensor."""
+    """Compute the numbers of all these Tensors, in one schedule. DTypeError for an argument that is
+    not a Tensor."""
     run(_makers("realize", asked))
     for tensor in asked:
         tensor.realize()
@@ -81,13 +81,13 @@ def realize(*asked: Tensor) -> None:
 
 @spelled
 def schedule(*asked: Tensor) -> Schedule:
-    """What would run if these Tensors were asked for now, as a Program; print it to see each step
-    with its line, and why it runs. Nothing runs. DTypeError for what is no Tensor."""
+    """The Program that would run if these Tensors were read now; print it to see each step with its
+    line, and why it runs. Nothing runs. DTypeError for an argument that is not a Tensor."""
     return Schedule(needed(_makers("schedule", asked)))
 
 
 def _makers(name: str, tensors: Iterable[Any]) -> list[Noted]:
-    """The steps that make what the tensors have; none where the numbers are there."""
+    """The pending steps that compute the tensors; tensors with numbers have none."""
     found = []
     for i, tensor in enumerate(tensors):
         if not is_tensor(tensor):
@@ -101,7 +101,7 @@ def _makers(name: str, tensors: Iterable[Any]) -> list[Noted]:
 
 
 class Schedule(Program):
-    """A Program of what is pending, each step of which can say why it runs."""
+    """A Program of the pending steps, with the reason why each one runs."""
 
     __slots__ = ("why",)
 
@@ -118,7 +118,7 @@ class Schedule(Program):
         head, *lines = super().__str__().splitlines()
         at: dict[
             int, str
-        ] = {}  # the lines that begin with the number of a step: below one there may be its code
+        ] = {}  # the lines that begin with a step's number; its code may follow below it
         for i, line in enumerate(lines):
             if len(at) < len(self.why) and line.split()[0] == str(len(at)):
                 at[i] = self.why[len(at)]

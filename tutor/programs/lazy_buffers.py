@@ -1,19 +1,19 @@
-"""Promises: what a Buffer has in place of memory while the steps that fill it have not run.
+"""Promises: placeholders for a Buffer's memory until the steps that fill it have run.
 
     Buffer -> Promise -> Value -> Noted -> the Values that it reads -> ... back in time
 
-A Place is memory, there already or not yet. What stands in it at one time is a Value: the one that
-was there before, or what a noted step leaves there. A step that writes into a place makes the next
-Value of it, and the Buffer gets a Promise of that one. So all arrows point back in time, nothing
-here is a circle, and what nobody can ask for any more is gone at once, with the steps for it.
+A Place is memory, allocated or not yet. Its content at one time is a Value: the initial content, or
+the result of a noted step. A step that writes into a place creates its next Value, and the Buffer
+gets a Promise of that Value. So all references point back in time, there are no cycles, and a Value
+that can no longer be read is freed at once, along with its steps.
 
-Who asks for a Value has these steps run, in the order in which they were noted: the one that makes
-it; those that make what this one reads; and, if it writes over another Value, those that make that
-one and all that are still to read it. (A step knows weakly who is still to read: who is gone, is
-gone.) A step has run as soon as its memory is in its places, all at one instant: an interrupt
-leaves it either done or as it was. Steps one after another that only fill new memory may run
-together (together.py says how): then they are done at one instant, and what is only needed between
-them never has a place.
+Reading a Value runs these steps, in the order in which they were noted: the step that makes it; the
+steps that make its inputs; and, if it overwrites another Value, the steps that make that Value and
+all steps that have yet to read it. (A Value refers to these readers weakly, so dropped ones do not
+count.) A step has run once its memory is in its places, all at one instant: an interrupt leaves it
+either done or not started. Consecutive steps that only fill new memory may run together
+(together.py says how): then they are all done at one instant, and intermediate results never get a
+place.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ _serials = itertools.count()
 
 
 class Place(Slot):
-    """Memory for `count` numbers of `dtype`. `value` is a Buffer that has it, None before there is
-    any. (A Slot, so that steps over places can be read as those of a Program can.)"""
+    """Memory for `count` numbers of `dtype`. `value` is the Buffer with that memory, None until it
+    is allocated. (It is a Slot, so steps over places can be read like those of a Program.)"""
 
     __slots__ = ()
 
@@ -56,19 +56,19 @@ class Place(Slot):
 
 
 class Value:
-    """What stands in `place` once `maker` has run (None: already), until a step writes there."""
+    """The content of `place` after `maker` has run (None: now), until a step writes there."""
 
     __slots__ = ("__weakref__", "closed", "handle", "maker", "place", "readers", "room")
 
     def __init__(self, place: Place, maker: Noted | None = None) -> None:
         self.place, self.maker = place, maker
-        self.closed = False  # has the memory been handed out?
+        self.closed = False  # has the memory been exposed?
         self.handle: ref[Promise] | None = None
-        self.readers: list[ref[Noted]] | None = None  # those that read it, or write over it
-        self.room = 8  # for as many of them, before those that are done are forgotten
+        self.readers: list[ref[Noted]] | None = None  # the steps that read or overwrite it
+        self.room = 8  # readers until the finished ones are dropped
 
     def waiting(self) -> Iterator[Noted]:
-        """The steps that are still to read it, or write over it."""
+        """The pending steps that read or overwrite it."""
         for reader in tuple(self.readers or ()):
             noted = reader()
             if noted is not None and noted.work is not None:
@@ -84,7 +84,7 @@ class Value:
 
 
 class Promise:
-    """What a Buffer has in place of memory: tutor/_storage/memory.py says what is asked of it."""
+    """A stand-in for a Buffer's memory; tutor/_storage/memory.py defines the interface."""
 
     __slots__ = ("__weakref__", "count", "device", "format", "value")
 
@@ -96,16 +96,16 @@ class Promise:
 
     @property
     def is_waited_for(self) -> bool:
-        """Are there steps that are still to read it, or to write over it?"""
+        """Are there pending steps that read or overwrite it?"""
         return any(True for _ in self.value.waiting())
 
     def keep(self) -> Any:
-        """The Memory, for who may write to it: whoever was to read it before has done so."""
-        self.value.closed = True  # from here on, who notes a step with it has it run
+        """The Memory, for writing: all pending reads of it have run."""
+        self.value.closed = True  # from here on, a noted step that uses it runs at once
         return self._run(self.value.waiting())
 
     def read(self) -> Any:
-        """The Memory, for who looks at it now: others may still wait to read it."""
+        """The Memory, for reading now: other reads may stay pending."""
         return self._run(())
 
     def _run(self, others: Iterable[Noted]) -> Any:
@@ -115,7 +115,7 @@ class Promise:
 
 
 class Work(NamedTuple):
-    """What a noted step is to do: as long as it is there, it is still to be done."""
+    """The work of a noted step; a step that still has it is pending."""
 
     step: Step  # over places
     kernel: Kernel
@@ -125,7 +125,7 @@ class Work(NamedTuple):
 
 
 class Noted:
-    """A step that is to run when what it makes is asked for. `error`: why it never will."""
+    """A step that runs when its result is read. `error`: why it never will."""
 
     __slots__ = ("__weakref__", "error", "serial", "where", "work")
 
@@ -135,18 +135,18 @@ class Noted:
         self.error: Exception | None = None
 
 
-# ---- to run what was noted -----------------------------------------------------------------------
+# ---- running noted steps -------------------------------------------------------------------------
 
 
 class Why(NamedTuple):
-    """Why a step runs: who asks for what it makes is `by`; None: the user."""
+    """Why a step runs: the step `by` reads its result; None: the user does."""
 
     what: str
     by: Noted | None
 
 
 def needed(asked: Iterable[Noted]) -> dict[Noted, Why]:
-    """The steps that must run so that the asked ones have run, in order; and why each."""
+    """The steps that must run for the `asked` ones, in order, and the reason for each."""
     why: dict[Noted, Why] = {}
     unseen = [(noted, Why("asked for", None)) for noted in asked]
     while unseen:
@@ -165,9 +165,9 @@ def needed(asked: Iterable[Noted]) -> dict[Noted, Why]:
 
 
 def run(asked: Iterable[Noted], others: Iterable[Noted] = ()) -> None:
-    """Have run what was asked for, and what it needs; and others, whose errors are told to who
-    asks for them. What an asked step raises, or one that it needs, is raised when all that can run
-    has run."""
+    """Run the `asked` steps and `others`, with the steps that they need. The error of an asked
+    step, or of a step that it needs, is raised once everything that can run has run; errors of the
+    others are raised when their results are read."""
     wanted, also = list(asked), list(others)
     errors: list[Exception | None] = []
     if all(noted.work is None for noted in (*wanted, *also)):
@@ -184,7 +184,7 @@ def run(asked: Iterable[Noted], others: Iterable[Noted] = ()) -> None:
 
 
 def _run_all(wanted: list[Noted], others: list[Noted], errors: list[Exception | None]) -> None:
-    """Run all of it, and put into `errors` what each of the wanted ones came to."""
+    """Run all of them, and append to `errors` the error, or None, of each wanted step."""
     failed: dict[Noted | None, Exception] = {}
     joined: list[Noted] = []
     for noted in needed([*wanted, *others]):
@@ -198,7 +198,7 @@ def _run_all(wanted: list[Noted], others: list[Noted], errors: list[Exception | 
             _run(noted, failed)
     _run_joined(joined, failed)
     errors += [failed.get(noted) or noted.error for noted in wanted]
-    failed.clear()  # an error refers to these frames, which are not to refer to it
+    failed.clear()  # an error refers to these frames, so they must not refer to it
 
 
 def _may_join(noted: Noted, failed: dict[Noted | None, Exception]) -> bool:
@@ -210,7 +210,7 @@ def _may_join(noted: Noted, failed: dict[Noted | None, Exception]) -> bool:
 
 
 def _run_joined(joined: list[Noted], failed: dict[Noted | None, Exception]) -> None:
-    """Run these steps together where that is worth it, else one by one; `joined` is empty then."""
+    """Run these steps together if that pays, else one by one; then `joined` is empty."""
     group = dict.fromkeys(joined)
     joined.clear()
     if not _are_run_together(group, failed):
@@ -219,8 +219,8 @@ def _run_joined(joined: list[Noted], failed: dict[Noted | None, Exception]) -> N
 
 
 def _are_run_together(group: Collection[Noted], failed: dict[Noted | None, Exception]) -> bool:
-    """Have the steps been run as one Program? What it fills is in its places, and all of them are
-    done, at one instant. False: nothing has happened, or who watches has asked for some of it."""
+    """Run the steps as one Program, if that pays. Its results are in their places, and all steps
+    are done, at one instant. False: nothing has run, or a watcher has read one of the results."""
     steps = [noted.work.step for noted in group if noted.work is not None]
     if len(steps) < len(group) or not are_worth_it(steps):
         return False
@@ -228,7 +228,7 @@ def _are_run_together(group: Collection[Noted], failed: dict[Noted | None, Excep
     try:
         made = copy_context().run(_apart, partial(filled, steps, lasting(group)))
     except Exception as error:
-        if watched:  # to run them once more would be to hide what an observer has raised
+        if watched:  # running them again would hide the observer's error
             failed.update(dict.fromkeys(group, error))
         return watched
     if any(noted.work is None for noted in group):
@@ -239,22 +239,22 @@ def _are_run_together(group: Collection[Noted], failed: dict[Noted | None, Excep
 
 
 def lasting(steps: Collection[Noted]) -> set[Slot]:
-    """The places of what these steps make that somebody may ask for when they have run."""
+    """The places of those results of these steps that may be read after they have run."""
     found: set[Slot] = set()
     for noted in steps:
         for value in [made() for made in noted.work.makes] if noted.work is not None else []:
             if value is not None and (
                 (value.handle is not None and value.handle() is not None)
                 or any(reader not in steps for reader in value.waiting())
-            ):  # a Buffer has it, or a step that does not run yet will read it
+            ):  # a Buffer has it, or a step that does not run now will read it
                 found.add(value.place)
     return found
 
 
 def _run(noted: Noted, failed: dict[Noted | None, Exception]) -> None:
-    """Run one step, if what it needs is there. Where it fails, `failed` says why."""
+    """Run one step, if its inputs are there. If it fails, `failed` gets the error."""
     work = noted.work
-    if work is None:  # it was asked for by who watches
+    if work is None:  # a watcher has had it run
         return
     for value in (*work.reads, *work.overwrites):
         maker = value.maker
@@ -269,15 +269,15 @@ def _run(noted: Noted, failed: dict[Noted | None, Exception]) -> None:
         _name_line(error, noted.where)
         failed[noted] = error
         return
-    for value in work.overwrites:  # what they were to read is gone
+    for value in work.overwrites:  # the value they were to read is gone
         for reader in set(value.waiting()) & failed.keys():
             reader.error, reader.work = failed[reader].with_traceback(None), None
 
 
 def _call(noted: Noted, work: Work) -> None:
-    """Call the kernel. What it has filled is in its places, and the step done, at one instant.
+    """Call the kernel. Its results are in their places, and the step is done, at one instant.
 
-    A kernel of C++ that nobody watches is called within that instant, and so past `emit`."""
+    An unwatched C++ kernel is called within that instant, and thus bypasses `emit`."""
     step, kernel = work.step, work.kernel
     plain = not watchers() and simd_cpp.is_native(kernel)  # no Python runs in it: no interrupt
     fresh: dict[Slot, Buffer] = {}
@@ -285,7 +285,7 @@ def _call(noted: Noted, work: Work) -> None:
         place: Any = w.buf
         if place.value is None:
             fresh[place] = Buffer.empty(place.count, place.dtype, place.device)
-        elif not plain and place not in fresh:  # it could be left half done: so it writes to a copy
+        elif not plain and place not in fresh:  # it may be interrupted, so it writes to a copy
             payload = kept(place.value, "a copy", reading=True).raw
             fresh[place] = Buffer.from_memory(payload, dtype=place.dtype, device=place.device)
     operands = [Operand(fresh.get(w.buf, w.buf.value), *w[1:]) for w in walks(step)]
@@ -299,7 +299,7 @@ def _call(noted: Noted, work: Work) -> None:
 
 
 def _apart(function: Callable[[], T]) -> T:
-    """In a context of its own, whatever mode the one is in that asks: for it was noted before."""
+    """Call it in a neutral context, whatever the reader's mode: the steps were noted earlier."""
     mode.variable.set(None)
     recorder.set(None)
     bounds_checks.closed.set(None)
@@ -307,7 +307,7 @@ def _apart(function: Callable[[], T]) -> T:
 
 
 def _name_line(error: Exception, where: tuple[str, int]) -> None:
-    """Let the error say where the step was noted: it is raised where somebody asks."""
+    """Add to the error the line that noted the step; it is raised where the result is read."""
     line = "{}, line {}".format(*where)
     if isinstance(error, TutorError):
         error.asked = f"{error.asked}, in {line}"

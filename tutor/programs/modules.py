@@ -1,4 +1,4 @@
-"""A module under `tutor.jit`: a module, too, whose calls are replayed."""
+"""A module under `tutor.jit`: it is still a module, and its calls are replayed."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from tutor.programs.shortcut import Shortcut
 
 
 class OfModule(Module):
-    """What `tutor.jit(model)` is beside a jitted function: calls are replayed, all else is the
-    model's own. Parameters, buffers and layers have the names that they have in the model, and an
-    attribute that is set is set there."""
+    """The module side of `tutor.jit(model)`: calls are replayed, everything else is the model's.
+    Parameters, buffers and layers have the same names as in the model, and setting an attribute
+    sets it on the model."""
 
     function: Any  # the model
-    is_made = False  # from then on what is set is the model's
+    is_made = False  # from then on, attributes are set on the model
 
     def named_parts(self) -> Iterable[tuple[Any, Any]]:
-        """What is in the module, and by which names."""
+        """The contents of the module, with their names."""
         module = self.function
         given = hasattr(type(module), "named_parts")
         found: Iterable[tuple[Any, Any]] = module.named_parts() if given else vars(module).items()
@@ -49,5 +49,5 @@ class OfModule(Module):
         return f"jit({self.function!r})"
 
 
-for _name in Module.__annotations__:  # what a Module keeps beside its attributes: `training`, hooks
+for _name in Module.__annotations__:  # a Module's own state: `training`, hooks
     setattr(OfModule, _name, property(attrgetter(f"function.{_name}")))

@@ -1,8 +1,8 @@
-"""Names: under which ones a call finds its Tensors, and which of these are one and the same.
+"""Names: how a call refers to its Tensors, and which names refer to the same Tensor.
 
-An argument is another Tensor at each call, and so is what stands in a place that the call sets:
-`state.h = h`, `p.grad`. A Program has one slot for each Buffer, so it is right only where the same
-names have one Tensor, or one Buffer, as when it was recorded, and no others.
+An argument is a different Tensor at each call, and so is the content of a place that the call sets:
+`state.h = h`, `p.grad`. A Program has one slot per Buffer, so it is right only if exactly the names
+that shared a Tensor, or a Buffer, when it was recorded share one now.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from tutor.programs.record import Recorder
 
 
 class Argument(NamedTuple):
-    """A Tensor of a call: an argument, by its number, or behind those what stands in a place. As a
-    Place's holder it is that Tensor."""
+    """A Tensor of a call by number: the arguments, followed by the Tensors in places. As a Place's
+    holder it represents that Tensor."""
 
     number: int
 
 
 class Again(NamedTuple):
-    """In a result: the same Tensor as in an earlier one."""
+    """In the results: the same Tensor as an earlier result."""
 
     number: int
 
@@ -39,7 +39,7 @@ def of_call(place: Place, tensors: Sequence[Any]) -> Place:
 
 
 def moves(place: Place) -> bool:
-    """Is there another Tensor at each call? So it is for gradients, and for what the call set."""
+    """Does its Tensor differ at each call? True for gradients and places that the call has set."""
     if place.key == "_grad" and isinstance(place.holder, Tensor):
         return True
     now = place.get()
@@ -51,7 +51,7 @@ def moves(place: Place) -> bool:
 
 
 class Before:
-    """The Tensors that are there before a call: `arguments`, and those `reached`."""
+    """The Tensors that exist before a call: `arguments`, and those `reached`."""
 
     def __init__(self, reached: Reached, arguments: Sequence[Tensor]) -> None:
         self.reached, self.arguments = reached, arguments
@@ -61,7 +61,7 @@ class Before:
         self._looks = [(t, _attributes(t)) for t in tensors]
 
     def check(self) -> None:
-        """RecordError where the call has changed more of one than its numbers."""
+        """RecordError if the call changed more of a Tensor than its numbers."""
         for t, before in self._looks:
             now = _attributes(t)
             for name, value in before.items():
@@ -79,11 +79,11 @@ def _attributes(t: Tensor) -> dict[str, Any]:
 
 
 class Moving:
-    """What is another Tensor at each call.
+    """The places whose Tensor differs from call to call.
 
-    `places` are where the call found and left Tensors, `grads` those where gradients are; `fixed`,
-    by their ids, are the Tensors that have another way to them, so that they stay the same.
-    `asked`: may the function ask for gradients by their name?
+    `places` are where the call found and left Tensors, `grads` the places of gradients; `fixed`, by
+    id, are the Tensors that are also reached another way, so that they stay the same.
+    `asked`: may the function read gradients by name?
     """
 
     def __init__(self, before: Before) -> None:
@@ -104,12 +104,12 @@ class Moving:
             found.setdefault(id(t), Place(t, "_grad", grad, f"argument {i + 1}.grad"))
         self.grads = [place._replace(holder=holders[i]) for i, place in found.items()
                       if i in holders]  # fmt: skip
-        # What is written there is seen by all that is fixed, under whatever name.
+        # A write to one of these is visible through all fixed Tensors over it.
         buffers = [*(t.buf for t in self.fixed.values()), *reached.buffers]
         self.buffers = {id(buf): buf for buf in buffers}
 
     def changed(self, arguments: Sequence[Tensor]) -> Iterator[tuple[Place, Any]]:
-        """The places in which the call has left another Tensor than it found, or none."""
+        """The places where the call has changed or removed the Tensor, each with the new value."""
         tensors = [*arguments, *(place.value for place in self.places)]
         for place in (*self.places, *self.grads):
             now = of_call(place, tensors).get()
@@ -124,10 +124,10 @@ class Moving:
             yield place, now
 
     def sorted(self, read: Collection[int]) -> tuple[list[Place], list[Place], list[Place]]:
-        """The places from which a replay takes Tensors; gradients of which no kernel has read the
-        numbers, as their Buffers are not among those `read`, which are ids; and the places with
-        nothing. Of such gradients none counts where only the library's code names them: it asks
-        whether there is one where it reads it."""
+        """The places from which a replay takes Tensors; the gradients whose numbers no kernel has
+        read (their Buffers' ids are not in `read`); and the empty places. Unread gradients do not
+        count if only the library's code names them, since it checks for a gradient wherever it
+        reads one."""
         each = [*self.places, *self.grads]
         there = [place for place in each if place.value is not None]
         parted: tuple[list[Place], list[Place]] = [], []
@@ -139,13 +139,13 @@ class Moving:
 
 
 class Names:
-    """What the Tensors of a call were: its `arguments`, and behind them what stood in `places`,
-    which are read from there. `buffers`: those of what is fixed, by their ids."""
+    """The Tensors of a recorded call: its `arguments`, followed by those read from `places`.
+    `buffers`: the Buffers of the fixed Tensors, by id."""
 
     def __init__(
         self, arguments: Sequence[Tensor], places: Sequence[Place], moving: Moving
     ) -> None:
-        self.places = [place._replace(value=None) for place in places]  # none is kept alive
+        self.places = [place._replace(value=None) for place in places]  # keep no Tensor alive
         self.buffers, self._fixed = moving.buffers, moving.fixed
         self._looks = [_look_of(place.value) for place in places]
         tensors = [*arguments, *(place.value for place in places)]
@@ -153,14 +153,14 @@ class Names:
         self._same = self._which(tensors)
 
     def tensors(self, arguments: Sequence[Tensor]) -> list[Any]:
-        """The same of another call."""
+        """The corresponding Tensors of another call."""
         found: list[Any] = list(arguments)
         for place in self.places:
             found.append(of_call(place, found).get())
         return found
 
     def why_not(self, tensors: Sequence[Any]) -> str | None:
-        """What is not as it was; None: nothing. (What a Call's key says is the same.)"""
+        """The difference from the recorded call, or None. (The Call's key is known to be equal.)"""
         if not self._may_meet:
             return None
         found = tensors[len(tensors) - len(self.places) :]
@@ -172,7 +172,7 @@ class Names:
         return None
 
     def _which(self, tensors: Sequence[Any]) -> list[Any]:
-        """For each Tensor the first that is the same one, and whether it is a fixed one, which."""
+        """For each Tensor: the first index with the same Tensor, and its id if it is fixed."""
         first: dict[int, int] = {}
         return [
             (first.setdefault(id(t), i), id(t) if id(t) in self._fixed else None)
@@ -181,18 +181,18 @@ class Names:
 
 
 def _look_of(t: Tensor) -> tuple[Any, ...]:
-    """What can be seen of a Tensor without its numbers, wherever its memory is."""
+    """Everything visible of a Tensor except its numbers and the location of its memory."""
     buf = t.buf
     return (type(t), t.shape, t.strides, t.offset, len(buf), buf.dtype, buf.device, t.requires_grad,
             t.op is None, hooks_of(t))  # fmt: skip
 
 
-# ---- what a call hands out -----------------------------------------------------------------------
+# ---- the results of a call -----------------------------------------------------------------------
 
 
 class Made(NamedTuple):
-    """A Tensor that a call hands out: over `slot`; or `known`, an Argument or a Tensor that is
-    there before, or one that it hands out Again."""
+    """A Tensor that a call returns: over `slot`; or `known`, that is an Argument, a Tensor that
+    existed before, or an earlier result Again."""
 
     slot: Slot | None
     walk: Walk = ()
@@ -201,7 +201,7 @@ class Made(NamedTuple):
 
 
 def known_to(tensors: Sequence[Any], moving: Moving) -> dict[int, Any]:
-    """What each Tensor that was there before is to a replay, by its id: an Argument, or itself."""
+    """For each Tensor that existed before, by id, how a replay finds it: an Argument, or itself."""
     known: dict[int, Any] = {}
     for i, t in enumerate(tensors):
         known.setdefault(id(t), Argument(i))
@@ -210,7 +210,7 @@ def known_to(tensors: Sequence[Any], moving: Moving) -> dict[int, Any]:
 
 
 def made_again(note: Recorder, known: dict[int, Any], handed_out: Sequence[Tensor]) -> list[Made]:
-    """How each of these is made again."""
+    """How a replay makes each of these."""
     made = []
     for i, t in enumerate(handed_out):
         if id(t) in known:

@@ -1,9 +1,9 @@
-"""Naming: which attributes count of what a walk reaches (captured_state.py).
+"""Naming: which attributes count on the objects that a walk reaches (captured_state.py).
 
-Code that is reached names attributes, these lead to more code, and that names more attributes, also
-of objects that were reached before. Starting over with all names, until there are no more, would
-look at everything once for each level of a model. The walk continues instead: it looks again only
-at what may have an attribute with a new name.
+Code that is reached names attributes, these lead to more code, and that code names more attributes,
+also of objects reached earlier. Restarting with all names until no new ones appear would visit
+everything once for each level of a model. Instead the walk continues, and revisits only objects
+that may have an attribute with a new name.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from tutor.programs.kinds import NOT_CALLED, functions_of, slots_of
 from tutor.programs.ran import Ran, is_ours
 
 MOST = 10000  # objects in one walk
-Reach = tuple[Any, str]  # something that is reached, and how a person would write it
+Reach = tuple[Any, str]  # a reached value, and its path as a person would write it
 
 
 def identity(value: Any) -> Any:
-    """What tells a value from all others that are there: a method is a new object each time."""
+    """A key for a live value: its id; for a method (a new object each time) its parts' ids."""
     if isinstance(value, types.MethodType):
         return id(value.__func__), id(value.__self__)
     return id(value)
 
 
 def is_from_ours(kind: type) -> bool:
-    """Is it a class of tutor's, or derived from one?"""
+    """Is it a tutor class, or derived from one?"""
     return any(is_ours(base.__module__) for base in kind.__mro__)
 
 
@@ -42,7 +42,7 @@ class Known:
         self.by_text, self.whole = reached.by_text, set(reached.whole)
 
     def concerned(self, objects: Iterable[tuple[Any, str, bool]]) -> list[tuple[Any, str, bool]]:
-        """Those that may have an attribute of a name that has been found since."""
+        """The objects that may have an attribute whose name has been found since."""
         now = self.reached
         new = (now.anywhere - self.anywhere) | (now.in_libraries - self.libraries)
         own = {i for i, names in now.named.items() if len(names) != self.of.get(i, 0)}
@@ -51,7 +51,7 @@ class Known:
             return [*objects]
         if not (new or own):
             return []
-        kinds: dict[type, bool] = {}  # have they or their metaclass a member of such a name?
+        kinds: dict[type, bool] = {}  # does the class or its metaclass have such a member?
         found = []
         for each in objects:
             value = each[0]
@@ -66,7 +66,7 @@ class Known:
 
 
 class Table:
-    """What stands in a class, as a walk needs it."""
+    """The contents of a class, in the form that a walk needs."""
 
     def __init__(self, base: type, ran: Ran) -> None:
         self.slots = [*slots_of(base)]
@@ -77,13 +77,13 @@ class Table:
         self._always = {True: runs | special, False: runs | (special - NOT_CALLED)}
         self._picked: dict[Any, dict[str, None]] = {}
         self.named: set[str] = set()  # of its objects
-        self.every = False  # is an attribute of one of them named by a text?
+        self.every = False  # is an attribute of one of them named by a string?
 
     def picked(
         self, mine: set[str], names: Collection[set[str]], every: bool, alone: bool
     ) -> list[str]:
-        """The names in it that count: of an object whose names are `mine`, or of the class `alone`;
-        `names`, which never become fewer, are those that count of each."""
+        """The names in the class that count: for an object whose names are `mine`, or for the class
+        `alone`. The names in `names`, which only grow, count for every object."""
         key = alone, every, *map(len, names)
         if key not in self._picked:
             wanted = self._always[alone].union(*[self.rows.keys() & each for each in names])

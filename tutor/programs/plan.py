@@ -1,16 +1,16 @@
-"""Where the memory of a Program goes that is gone when it ends: liveness, then offsets.
+"""Memory planning for a Program's temps: liveness, then offsets.
 
-Each slot of role `temp` is needed from the step that first writes it to the last one that reads or
-writes it. Two temps that are never needed at the same time may have the same place. So all of them
-fit into one block of memory, the arena, that is far smaller than their sum; it is there before the
+A slot of role `temp` is live from the step that first writes it to the last step that reads or
+writes it. Two temps that are never live at the same time may share a place. So all of them fit into
+one block of memory, the arena, which is far smaller than their sum; it is allocated before the
 first step runs, and no step waits for memory.
 
     from tutor.programs.plan import plan
     layout = plan(program)  # nothing is allocated
     layout.offsets[temp], layout.nbytes
 
-A step's result never takes the place of what that step reads, for kernels write before they have
-read everything. (Where a step may work in place, the Program says so: tutor/programs/passes.)
+A step's result never takes the place of one of its inputs, because kernels write before they have
+read everything. (If a step may work in place, the Program says so: tutor/programs/passes.)
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from tutor.errors import DomainError
 from tutor.programs.program import Program, Slot
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest SIMD register
-LARGEST = 1000  # so many temps are placed with regard to each other: 0.05 s
+LARGEST = 1000  # temps that are placed with regard to each other: 0.05 s
 
 
 class Life(NamedTuple):
-    """The first and the last step that need a slot."""
+    """The first and the last step that use a slot."""
 
     first: int
     last: int
 
 
 class Layout(NamedTuple):
-    """Where in the arena each temp begins, in bytes, and how large the arena is."""
+    """The offset of each temp in the arena, and the size of the arena, both in bytes."""
 
     offsets: dict[Slot, int]
     nbytes: int
 
 
 def lives(program: Program) -> dict[Slot, Life]:
-    """When each temp is needed, in the order in which they begin.
+    """The Life of each temp, in order of first use.
 
-    DomainError for a Program that has no meaning: a temp or an output is read before a step has
-    written it (one without numbers needs no step that writes it), or a constant is written.
+    DomainError for an invalid Program: a temp or an output is read before a step has written it
+    (unless it has no numbers), or a constant is written.
     """
     found: dict[Slot, Life] = {}
     written: set[Slot] = set()
@@ -71,18 +71,18 @@ def _wrong(program: Program, number: int, slot: Slot, what: str) -> DomainError:
 
 
 def plan(program: Program) -> Layout:
-    """Offsets for the temps, such that no two overlap that are needed at the same time.
+    """Offsets for the temps, such that temps that are live at the same time do not overlap.
 
-    The largest temp comes first, and each takes the first gap that it fits in, between those that
-    were placed before it and are needed while it is. So small ones fill the gaps that large ones
-    leave. From step to step, as an allocator does it, a result that lives for a moment is put
-    between two that the backward pass needs, and leaves a gap that nothing fits in: the arena of an
-    MLP's training step has 1.4 times the bytes that one step needs at most, of a CNN's 1.33 times.
-    This way both have as many as are needed.
+    Temps are placed from the largest down; each takes the first gap that fits, between those
+    already placed that are live at the same time. So small temps fill the gaps that large ones
+    leave. If temps were placed in step order, as an allocator does, a short-lived result would go
+    between two that the backward pass needs, and leave a gap that nothing fits: the arena of an
+    MLP's training step would have 1.4 times the peak of live bytes, that of a CNN 1.33 times. This
+    way both equal the peak.
 
-    To look at all others for each temp takes time that grows with the square of their number. So
-    where there are more than a thousand, the rest, which are smaller, lie behind the large ones,
-    and share places only with temps of their own size.
+    Comparing each temp with all others takes time quadratic in their number. So if there are more
+    than a thousand, the rest, which are smaller, are placed behind the large ones, and share places
+    only with temps of the same size.
     """
     every = lives(program)
     found = {slot: life for slot, life in every.items() if slot.nbytes}
@@ -95,8 +95,8 @@ def plan(program: Program) -> Layout:
 
 
 def _fit(slots: list[Slot], found: dict[Slot, Life], offsets: dict[Slot, int]) -> int:
-    """Each in the first gap that it fits in; how large the arena is then."""
-    placed: list[tuple[int, int, Life]] = []  # from, to, when; in rising order
+    """Place each temp in the first gap that fits; returns the size of the arena."""
+    placed: list[tuple[int, int, Life]] = []  # start, end, life; in rising order
     for slot in slots:
         first, last = found[slot]
         nbytes, at = aligned(slot.nbytes), 0
@@ -111,8 +111,8 @@ def _fit(slots: list[Slot], found: dict[Slot, Life], offsets: dict[Slot, int]) -
 
 
 def _share(slots: list[Slot], found: dict[Slot, Life], offsets: dict[Slot, int], end: int) -> int:
-    """Each where one of its own size is over, else behind `end`; `slots` are in the order in which
-    they are needed."""
+    """Place each temp where one of the same size is dead, else behind `end`; `slots` are in the
+    order of first use. Returns the size of the arena."""
     over: dict[int, list[tuple[int, int]]] = {}  # for each size: (last step, offset), a heap
     for slot in slots:
         nbytes = aligned(slot.nbytes)

@@ -1,13 +1,13 @@
-"""Program: a list of Steps as data, in which the memory they work on is named, not there.
+"""Program: a list of Steps as data, whose memory is named rather than allocated.
 
-Each operand of a Step is a Walk over a Slot. A Slot stands for a Buffer: it knows how many numbers
-of which dtype there are, and what part it plays (its `role`):
+Each operand of a Step is a Walk over a Slot. A Slot represents a Buffer by its count of numbers,
+their dtype, and its part in the Program (its `role`):
 
     input     an argument of the call: another Buffer each time
-    state     a Buffer that was there before: a parameter, a cell, what an optimizer keeps
-    constant  numbers that were written down in the code: `value` holds them, no step writes them
+    state     a Buffer that existed before: a parameter, a cell, an optimizer's moments
+    constant  numbers written in the code: `value` holds them, no step writes them
     temp      made by a step, gone when the Program ends
-    output    made by a step, and wanted afterwards
+    output    made by a step, and used afterwards
 
 Nothing here runs anything: tutor/programs/replay.py does. A pass (tutor/programs/passes) is a
 function from one Program to another that leaves the same numbers in the inputs, states and outputs.
@@ -30,14 +30,14 @@ from tutor.dtype import DType
 from tutor.programs.table import html_table, table
 
 ROLES = {"input": "x", "state": "s", "constant": "c", "temp": "t", "output": "y"}  # and initials
-LONGEST_PLACE = 24  # characters: longer ones make a table too wide
+LONGEST_PLACE = 24  # characters: longer places would make a table too wide
 
 
 class Slot:
     """The place of a Buffer in a Program: `count` numbers of `dtype`.
 
-    `value` is the Buffer itself: of a constant always, of a state as it was found; and `device`
-    where it is. `place` is what a person would call a state: `model.layers[0].weight`.
+    `value` is the Buffer itself: always for a constant, as found for a state; `device` is where it
+    is. `place` is a state's path as a person writes it: `model.layers[0].weight`.
     """
 
     __slots__ = ("count", "device", "dtype", "place", "role", "value")
@@ -52,7 +52,7 @@ class Slot:
     def __len__(self) -> int:
         return self.count
 
-    def __bool__(self) -> bool:  # also where it holds nothing
+    def __bool__(self) -> bool:  # even with 0 numbers
         return True
 
     @property
@@ -61,7 +61,7 @@ class Slot:
 
     @property
     def lasts(self) -> bool:
-        """Is what a step leaves here seen by somebody after the Program has ended?"""
+        """Is its content visible after the Program has ended?"""
         return self.role in ("input", "state", "output")
 
     def __repr__(self) -> str:
@@ -69,7 +69,7 @@ class Slot:
 
 
 class Walk(NamedTuple):
-    """An operand of a Step in a Program: how a slot's memory is walked."""
+    """An operand of a Step in a Program: a strided view of a slot's memory."""
 
     buf: Slot
     shape: Shape
@@ -78,7 +78,7 @@ class Walk(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Is it each number of the slot, in order?"""
+        """Does it visit each number of the slot, in order?"""
         return self.offset == 0 and self.buf.count == prod(self.shape) and self.is_dense
 
     @property
@@ -102,7 +102,7 @@ def _is_dense(shape: Shape, strides: Shape) -> bool:
 
 
 def renamed(step: Step, slots: Mapping[Slot, Slot]) -> Step:
-    """The step with other slots in place of its own, where there are such: else itself."""
+    """The step with its slots replaced as `slots` says; the same object if none is replaced."""
     if slots.keys().isdisjoint([walk.buf for walk in walks(step)]):
         return step
     return step.over([Walk(slots.get(w.buf, w.buf), *w[1:]) for w in walks(step)])
@@ -111,8 +111,8 @@ def renamed(step: Step, slots: Mapping[Slot, Slot]) -> Step:
 class Program:
     """`Program(steps)`: Steps whose operands are Walks over Slots; `slots` in order of appearance.
 
-    Two Programs are equal if they do the same on memory of the same kind: `a == b` compares their
-    text and their constants.
+    Two Programs are equal if they compute the same on slots of the same kinds: `a == b` compares
+    their text and their constants.
     """
 
     __slots__ = ("slots", "steps", "uses")
@@ -122,7 +122,7 @@ class Program:
         self.steps = tuple(steps)
         seen = [w.buf for step in self.steps for w in walks(step)]
         self.slots: tuple[Slot, ...] = tuple(dict.fromkeys([*seen, *keep]))
-        self.uses: Any = None  # what a pass has found out for those after it (passes/uses.py)
+        self.uses: Any = None  # results of a pass that later passes reuse (passes/uses.py)
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -131,14 +131,14 @@ class Program:
         return iter(self.steps)
 
     def with_steps(self, steps: Iterable[Step]) -> Program:
-        """Another list of steps, over the same memory: every slot that lasts is still known."""
+        """Another list of steps over the same memory; every slot that lasts is kept."""
         steps = tuple(steps)
-        if steps == self.steps:  # the very same
+        if steps == self.steps:  # unchanged
             return self
         return Program(steps, [slot for slot in self.slots if slot.lasts])
 
     def with_slots(self, other: Callable[[Slot], Slot]) -> Program:
-        """The same steps over other memory: each slot replaced by what `other` says."""
+        """The same steps over other memory: each slot is replaced by `other(slot)`."""
         found = {slot: other(slot) for slot in self.slots}
         lasting = [found[slot] for slot in self.slots if found[slot].lasts]
         return Program([renamed(step, found) for step in self], lasting)
@@ -150,7 +150,7 @@ class Program:
 
     @property
     def flops(self) -> int:
-        """What all steps compute, as far as that is known."""
+        """Floating-point operations of all steps, as far as they are known."""
         return sum(step.flops or 0 for step in self.steps)
 
     def names(self) -> dict[Slot, str]:
@@ -163,19 +163,19 @@ class Program:
         return found
 
     def called(self) -> dict[Slot, str]:
-        """The same for people: a state by its place, where that is short."""
+        """The same for people: a state has its place as its name, if that is short."""
         found = self.names()
         short = {s: s.place for s in self.slots if 0 < len(s.place) <= LONGEST_PLACE}
         count = Counter(short.values())
         return {**found, **{s: place for s, place in short.items() if count[place] == 1}}
 
     def far_places(self) -> dict[str, str]:
-        """Of states that `called` has a number for: the place."""
+        """The places of the states that `called` gives a number."""
         called = self.called()
         return {called[s]: s.place for s in self.slots if s.place and called[s] != s.place}
 
     def text(self) -> str:
-        """One line for each slot and each step: what two Programs are compared by."""
+        """One line for each slot and each step; Programs are compared by it."""
         names = self.names()
         lines = [
             f"{names[s]}: {s.role} {s.count} x {s.dtype.name}"

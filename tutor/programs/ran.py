@@ -1,15 +1,15 @@
-"""What ran: which code a call has executed, and whether it did what a replay cannot know of.
+"""Observing a call: which code it ran, and whether that did anything a replay cannot repeat.
 
-Names in bytecode say what code *may* read. While a call is recorded (and in the first one, which
-runs as ever) Python tells of each function that is entered and of each built-in one that is called:
+The names in bytecode show what code *may* read. While a call is recorded (and in the first call,
+which runs normally), a profiler sees each function entered and each built-in function called:
 
-- the code that ran is what guards have to cover, no more: a branch not taken reads nothing;
-- code that ran and that no name leads to has come from somewhere that no guard watches;
-- of built-in functions those on a short list do the same with the same arguments, and keep nothing.
-  Any other one, a clock or a file, gives what it gives once. So does a generator that was begun
-  before the call.
+- guards need to cover only the code that ran: a branch not taken reads nothing;
+- code that ran although no name leads to it came from somewhere that no guard watches;
+- built-in functions on a short list always do the same with the same arguments, and keep no state.
+  Any other, a clock or a file, may give another result next time. So may a generator that was
+  started before the call.
 
-tutor's own code is not asked: it says itself what cannot be recorded (_storage/bounds_checks.py).
+tutor's own code is not observed: it reports what cannot be recorded (_storage/bounds_checks.py).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ PURE = {
     sys.modules["_abc"]._abc_subclasscheck,
     getattr(collections, "_count_elements"),  # noqa: B009 - it has no public name
 }  # fmt: skip
-# Whose methods touch nothing but the object itself, which guards compare where it was there before.
+# Their methods touch only the object itself, which guards compare if it existed before.
 OF_ITSELF: tuple[type, ...] = (
     bool, int, float, complex, str, bytes, bytearray, tuple, list, dict, set, frozenset, range,
     slice, memoryview, array.array, collections.deque, collections.OrderedDict,
@@ -57,16 +57,16 @@ OF_ITSELF: tuple[type, ...] = (
 )  # fmt: skip
 LOCKS = type(_thread.allocate_lock()), type(_thread.RLock())
 MAKING = {"__new__", "__init_subclass__", "__subclasshook__", "__prepare__", "mro", "fromkeys"}
-# Modules of Python's that hold up classes; what they remember of them decides nothing.
+# Standard modules that implement classes; their caches do not affect results.
 SCAFFOLDING = {
     "_collections_abc", "_frozen_importlib", "abc", "collections", "contextlib", "copyreg", "enum",
     "functools", "importlib._bootstrap", "numbers", "operator", "types", "typing",
 }  # fmt: skip
 UNSEEN = {"abc", "_collections_abc", "enum", "numbers", "types", "typing"}  # names say nothing
 
-# How pyopencl names the functions that it makes for tutor's kernels, which are in no module.
+# pyopencl's file name for the functions that it generates for tutor's kernels, in no module.
 LAUNCHES = "<generated: 'pyopencl invoker"
-# Through these tutor asks a device for memory, a kernel, numbers, and for nothing else.
+# tutor's only way to a device: memory, kernels, numbers.
 DEVICES = {"tutor.backends.devices", "tutor._storage.device_memory"}
 
 
@@ -76,14 +76,14 @@ def module_of(code_globals: dict[str, Any]) -> str:
 
 @functools.cache
 def is_ours(module: str) -> bool:
-    """Is it a module of tutor?"""
+    """Is it one of tutor's modules?"""
     return module == "tutor" or module.startswith("tutor.")
 
 
 @functools.cache
 def is_users(module: str | None) -> bool:
-    """Is it a module of the user's: not tutor, not Python's, not an installed package's? What runs
-    as __main__ is, also within an installed program: a notebook's cell, a page's example."""
+    """Is it one of the user's modules: not tutor's, Python's or an installed package's? __main__
+    is, even within an installed program: a notebook's cell, a page's example."""
     root = str(module).partition(".")[0]
     if root.startswith("namedtuple_") or root == "tutor" or root in sys.stdlib_module_names:
         return False
@@ -94,8 +94,8 @@ def is_users(module: str | None) -> bool:
 
 
 class Ran:
-    """What ran in a call: `codes` that are not tutor's, each with its module, and `unknown`, the
-    places where something happened that no guard can compare, with the reason."""
+    """What a call ran: `codes` outside tutor, each with its module, and `unknown`, the places where
+    something happened that no guard can compare, with the reason."""
 
     def __init__(self) -> None:
         self.codes: dict[int, tuple[types.CodeType, str]] = {}
@@ -110,8 +110,8 @@ class Ran:
         self.codes.update(other.codes)
 
     def run(self, function: Callable[[], Any]) -> Any:
-        """`function()`, looked at. A profiler that is there is told what it wants to know."""
-        for watcher in watchers():  # they look on from outside
+        """`function()`, observed. A profiler that is already set still gets its events."""
+        for watcher in watchers():  # not part of the call
             if code := getattr(watcher, "__code__", None):
                 self._ours[id(code)] = code
         before = sys.getprofile()
@@ -139,7 +139,7 @@ class Ran:
         module = module_of(frame.f_globals)
         if is_ours(module) or code.co_filename.startswith(LAUNCHES):
             self._ours[id(code)] = code
-        elif _of_a_device(frame):  # whoever brings one: its kernels are what is recorded
+        elif _of_a_device(frame):  # a device's driver: its kernels are recorded instead
             return
         elif (is_users(module) and code.co_filename[:10] != "<generated") or not _for_us(frame):
             self.codes[id(code)] = code, module
@@ -161,8 +161,8 @@ class Ran:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Without garbage collection: what that finalizes has nothing to do with a call, and to look
-    for garbage among all that a recording makes takes a fifth of its time."""
+    """Disables garbage collection: its finalizers are not part of a call, and searching all objects
+    that a recording makes takes a fifth of its time."""
     collects = gc.isenabled()
     try:
         gc.disable()
@@ -173,7 +173,7 @@ def uncollected() -> Iterator[None]:
 
 
 def unseen(function: Callable[..., Any], *args: Any) -> Any:
-    """`function(*args)`, which is tutor's own and calls nobody else's: no Ran looks at it."""
+    """`function(*args)`, tutor's own code that calls no other: not observed by any Ran."""
     seen = sys.getprofile()
     if not isinstance(getattr(seen, "__self__", None), Ran):
         return function(*args)
@@ -185,7 +185,7 @@ def unseen(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def _for_us(frame: types.FrameType) -> bool:
-    """Is it tutor that has asked for what a library does here?"""
+    """Did tutor call the library that runs here?"""
     caller: types.FrameType | None = frame
     while caller is not None:
         module = module_of(caller.f_globals)
@@ -197,7 +197,7 @@ def _for_us(frame: types.FrameType) -> bool:
 
 
 def _of_a_device(frame: types.FrameType) -> bool:
-    """Is it a device that does here what tutor has asked it for?"""
+    """Is it a device's driver, called by tutor?"""
     caller: types.FrameType | None = frame
     while caller is not None and not is_ours(module := module_of(caller.f_globals)):
         caller = caller.f_back
@@ -206,12 +206,12 @@ def _of_a_device(frame: types.FrameType) -> bool:
 
 @functools.cache
 def _beginning(code: types.CodeType) -> int:
-    """Where the first instruction stands that a generator can be asked to go on from."""
+    """The offset of the first instruction from which a generator can resume."""
     return next((i.offset for i in dis.get_instructions(code) if i.opname == "RESUME"), 0)
 
 
 def is_pure(function: Any) -> bool:
-    """Does a built-in function do the same each time, to nothing but its arguments?"""
+    """Does a built-in function always do the same, and change only its arguments?"""
     of = getattr(function, "__self__", None)
     if of is None or isinstance(of, types.ModuleType):
         module = str(getattr(function, "__module__", None) or "")

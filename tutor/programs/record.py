@@ -1,11 +1,11 @@
 """Recording: the Steps of a call, as they are emitted, become a Program.
 
-The recorder watches (tutor/backends/step.py): the call runs as ever, and each Step of this context
-is noted. What part a Buffer plays is known from how it first appears:
+The recorder is an observer (tutor/backends/step.py): the call runs normally, and each Step of this
+context is noted. A Buffer's role follows from its first appearance:
 
 - it belongs to an argument, or to a Tensor that the function can reach: input, or state;
-- a step fills it whole: temp, and output if somebody still has it when the call is over;
-- else it came from numbers written in the code, `Tensor([1.0, 2.0])`: constant. Where a step writes
+- a step fills it whole: temp, or output if it is still in use when the call ends;
+- otherwise it holds numbers written in the code, `Tensor([1.0, 2.0])`: constant. If a step writes
   into it later, the Program copies it first, so that the next call finds the same numbers.
 """
 
@@ -32,7 +32,7 @@ from tutor.programs.ran import unseen
 
 recorder: ContextVar[Recorder | None] = ContextVar("tutor.recorder", default=None)
 
-INSTEAD = {  # of what reads or writes numbers in Python: what to write
+INSTEAD = {  # what to write instead of reading or writing numbers in Python
     "item()": "return the Tensor and call .item() outside of the jitted function",
     "a yes or no (bool)": "write tutor.where(condition, x, y) for `if`, or decide outside",
     "the text of a Tensor": "return the Tensor and print it outside",
@@ -47,9 +47,9 @@ INSTEAD = {  # of what reads or writes numbers in Python: what to write
 
 
 class Recorder:
-    """Notes the Steps of one call. `inputs` and `states` are the Buffers known before it; of an
-    input, which stretch of it is the argument (start, count). What cannot be recorded is kept in
-    `refused`, and the call goes on as if nobody noted it; `strict`: it is raised there."""
+    """Notes the Steps of one call. `inputs` and `states` are the Buffers known before it; an input
+    comes with the stretch that is the argument (start, count). The error of a step that cannot be
+    recorded goes into `refused`, and the call continues unrecorded; `strict` raises it at once."""
 
     def __init__(
         self,
@@ -61,9 +61,9 @@ class Recorder:
         self.refused: RecordError | None = None
         self.steps: list[Step] = []
         self.handed_out: list[Slot] = []
-        self.first: list[Step] = []  # copies of constants, before any of them
-        self.slots: dict[int, Slot] = {}  # by the id of the Buffer, which the slot keeps alive
-        self.starts: dict[int, int] = {}  # where the slot begins in its Buffer
+        self.first: list[Step] = []  # copies of constants, which run before all steps
+        self.slots: dict[int, Slot] = {}  # by the id of the Buffer, kept alive by the slot
+        self.starts: dict[int, int] = {}  # the slot's start in its Buffer
         for buf in states:
             self.slots.setdefault(id(buf), Slot("state", len(buf), buf.dtype, buf))
         for buf, start, count in inputs:
@@ -72,7 +72,7 @@ class Recorder:
                 self.starts[id(buf)] = start
 
     def run(self, function: Callable[[], Any]) -> Any:
-        """`function()`, noted."""
+        """`function()`, recorded."""
         before, open_before = recorder.set(self), bounds_checks.closed.set(refuse)
         try:
             with watch(self.note):
@@ -91,8 +91,8 @@ class Recorder:
     # ---- one step --------------------------------------------------------------------------------
 
     def note(self, step: Step, go: Callable[[], None]) -> None:
-        """As an observer: note the step, and let it run. Steps of other contexts are not noted, nor
-        what comes after a refusal."""
+        """The observer: note the step, and let it run. Steps of other contexts and steps after a
+        refusal are not noted."""
         if recorder.get() is self and self.refused is None:
             bounds_checks.closed.set(None)  # in this copy of the context: kernels may read
             try:
@@ -102,7 +102,7 @@ class Recorder:
         return go()
 
     def refuse(self, error: RecordError) -> None:
-        """This call cannot be recorded: the first reason counts."""
+        """Note that this call cannot be recorded; the first reason is kept."""
         self.refused = self.refused or error
         if self.strict:
             raise error
@@ -118,7 +118,7 @@ class Recorder:
         self.steps.append(noted)
 
     def walk(self, x: Walked, written: bool, read: bool) -> Walk:
-        """The operand as one of the Program, its Buffer as a Slot."""
+        """The operand as a Walk of the Program, with a Slot for its Buffer."""
         slot, shape, strides = self.slots.get(id(x.buf)), tuple(x.shape), tuple(x.strides)
         if slot is None:
             slot = self.slots[id(x.buf)] = Slot("temp", len(x.buf), x.buf.dtype, x.buf)
@@ -138,8 +138,8 @@ class Recorder:
         return walk
 
     def thaw(self, slot: Slot) -> None:
-        """A constant that is written now becomes a temp, into which the Program copies the numbers
-        that it has so far."""
+        """Turn a constant that is about to be written into a temp, into which the Program copies
+        the constant's numbers first."""
         payload = kept(slot.value, "a constant", reading=True).raw
         frozen = Buffer.from_memory(payload, dtype=slot.dtype, device=slot.device)
         constant = Slot("constant", slot.count, slot.dtype, frozen)
@@ -149,10 +149,10 @@ class Recorder:
     # ---- when the call is over -------------------------------------------------------------------
 
     def slot_of(self, buf: Buffer) -> Slot:
-        """The slot of a Buffer that is handed out: a temp becomes an output; a constant is copied,
-        for its own numbers must stay what they are."""
+        """The slot of a Buffer that the call returns: a temp becomes an output; a constant is
+        copied, because its own numbers must not change."""
         slot = self.slots.get(id(buf))
-        if slot is None:  # made in the call, and met by no step
+        if slot is None:  # made in the call, but used by no step
             slot = self.slots[id(buf)] = Slot("constant", len(buf), buf.dtype, buf)
         if slot.role == "constant":
             self.thaw(slot)
@@ -162,7 +162,7 @@ class Recorder:
         return slot
 
     def program(self) -> Program:
-        """What was noted; all that was handed out has been asked for by `slot_of` before."""
+        """The recorded Program. Call `slot_of` for everything the call returns before this."""
         for number, slot in self.slots.items():
             if slot.role in ("temp", "output"):
                 slot.value = None
@@ -171,10 +171,10 @@ class Recorder:
         return Program([*self.first, *self.steps], self.handed_out)
 
     def check_nothing_escaped(self) -> None:
-        """RecordError if a Buffer that was made in the call is kept where a replay would not put
-        the next one. To be called when the results have been taken apart."""
+        """RecordError if a Buffer made in the call is stored somewhere that a replay would not
+        update. Call this when the results have been taken apart."""
         if any(map(is_held, self.slots.values())):
-            gc.collect()  # perhaps by a graph that is garbage
+            gc.collect()  # an unreachable graph may hold it
         for slot in self.slots.values():
             if is_held(slot):
                 where = next((s.where for s in self.steps if any(w.buf is slot for w in s.writes)),
@@ -190,8 +190,8 @@ class Recorder:
 
 
 def is_held(slot: Slot) -> bool:
-    """Has somebody else the Buffer of a temp or constant? (Constants of the library are read-only
-    and kept for later calls.)"""
+    """Does something else refer to the Buffer of a temp or constant? (Constants of the library are
+    read-only and cached for later calls.)"""
     if slot.role not in ("temp", "constant") or slot.value is None:
         return False
     readonly = getattr(held(slot.value, "a Buffer"), "readonly", False)
@@ -223,8 +223,8 @@ def refusal(asked: str) -> RecordError:
 
 
 def refuse(asked: str) -> None:
-    """What closes the border while a call is recorded. Where that need not be, the border is open
-    from the first refusal on: the recording is dropped, the call itself goes on."""
+    """Refuse to read or write numbers in Python while a call is recorded. Unless `strict`, the
+    first refusal drops the recording, and the call itself continues with access allowed."""
     note = recorder.get()
     error = refusal(asked)
     if note is None:

@@ -1,20 +1,20 @@
 """Running a Program: in one call of C++, or step by step.
 
     replay = Replay(program)
-    replay.slots              # the inputs, states and outputs, in an order of their own
+    replay.slots              # the inputs, states and outputs, in a fixed order
     replay.run(buffers)       # a Buffer for each of these, in that order
 
-Everything that can be known beforehand is done once: where temps go (plan.py), which kernel each
-step calls, whether its operands fit. Where all kernels are of the extension, that is a Plan there
-(backends/simd_cpp/replay/): a run puts the addresses of the Buffers in, gives Python's lock away,
-and calls one kernel after the other. Else, or while somebody watches, or with TUTOR_NATIVE=0, the
-steps are emitted one by one, over Buffers like any others. Both leave the same bits. On a device
-each step is enqueued there as it is emitted, and nobody waits for it; a device that can note what
-it was asked for (opencl/capture.py) is given the whole list again from the second run on.
+Everything known beforehand is done once: placing temps (plan.py), choosing each step's kernel,
+checking its operands. If all kernels are in the extension, the result is a Plan there
+(backends/simd_cpp/replay/): a run fills in the addresses of the Buffers, releases the GIL, and
+calls one kernel after another. Otherwise, or while a watcher is active, or with TUTOR_NATIVE=0, the
+steps are emitted one by one, over ordinary Buffers. Both produce the same bits. On a device each
+step is enqueued as it is emitted, without waiting; a device that can capture its commands
+(opencl/capture.py) gets the whole list at once from the second run on.
 
-A run does not say that the Buffers change: who calls it has to `touch` those that steps write, as
-it knows whose line that is. Two slots cannot be given memory that overlaps if a step writes one of
-them: passes and the plan go by it that what stands in one slot does not change another.
+A run does not mark Buffers as changed: the caller must `touch` those that steps write, since it
+knows the responsible line. Two slots must not be given overlapping memory if a step writes one of
+them: passes and the plan assume that writing one slot does not change another.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ Run = Callable[[Sequence[Buffer]], None]
 
 
 class Replay:
-    """`Replay(program)`: the Program, ready to be run. DomainError if it has no meaning: see
-    plan.lives; and what a kernel's border check raises where operands do not fit."""
+    """`Replay(program)`: the Program, ready to run. DomainError if it is invalid (see plan.lives),
+    and the error of a kernel's border check if operands do not fit."""
 
     __slots__ = ("_begin", "_end", "_runs", "layout", "program", "slots")
 
@@ -51,11 +51,11 @@ class Replay:
         for slot, life in lives(program).items():
             self._begin[life.first].append(slot)
             self._end[life.last].append(slot)
-        self._runs: dict[int, tuple[Any, Run, Run | None]] = {}  # of each backend's kernels: how
+        self._runs: dict[int, tuple[Any, Run, Run | None]] = {}  # for each backend's kernels
 
     @property
     def nbytes(self) -> int:
-        """The size of the arena, in which all temps have their places."""
+        """The size in bytes of the arena that holds all temps."""
         return self.layout.nbytes
 
     def __repr__(self) -> str:
@@ -68,13 +68,13 @@ class Replay:
     def run(self, buffers: Sequence[Buffer]) -> None:
         """Run all steps; `buffers` is a list or a tuple, a Buffer for each of `self.slots`.
 
-        ArgumentError, ShapeError or DTypeError if they are not what the slots say, RecordError if
-        two share memory and one of them is written; nothing has been run then. What a kernel
-        raises is raised as in a single call; steps before that have been run. The error's attribute
-        `step` is the number of the step, and a note says where in the user's code it comes from.
-        Several threads may run a Replay at once. In one call of C++, Ctrl-C waits for its end.
+        ArgumentError, ShapeError, DTypeError or DeviceError if they do not match the slots,
+        RecordError if two share memory and one of them is written; then nothing has run. A kernel's
+        error is raised as in a single call, after the steps before it have run. Its attribute
+        `step` is the number of the step, and a note names the step's line in the user's code.
+        Several threads may run a Replay at once. Ctrl-C waits for the end of a call into C++.
         """
-        kernels = in_use().kernels  # another dict for another backend, or for other kernels of it
+        kernels = in_use().kernels  # a dict per backend, or per set of its kernels
         try:
             (self._runs.get(id(kernels)) or self._prepared(kernels))[1](buffers)
         except Exception as error:
@@ -82,7 +82,7 @@ class Replay:
             raise
 
     def note(self, error: Exception) -> None:
-        """Let an error say in which step it happened, and from which line of yours that is."""
+        """Add to an error the step in which it occurred, and your line that made the step."""
         number = getattr(error, "step", None)
         if isinstance(number, int):
             step = self.program.steps[number]
@@ -92,12 +92,12 @@ class Replay:
     # ---- in one call -----------------------------------------------------------------------------
 
     def native(self) -> tuple[Any, Run | None]:
-        """The kernels in use, and the `run` of the extension's Plan with them, if there is one."""
+        """The kernels in use, and the `run` of the extension's Plan for them, or None."""
         kernels = in_use().kernels
         return kernels, (self._runs.get(id(kernels)) or self._prepared(kernels))[2]
 
     def _prepared(self, kernels: Any) -> tuple[Any, Run, Run | None]:
-        """How the Program is run with the backend in use, whose kernels these are."""
+        """How to run the Program with the backend in use, whose kernels are given."""
         plan = self._native()
         native = plan or self._noted()
 
@@ -108,10 +108,10 @@ class Replay:
         return found
 
     def _native(self) -> Any:
-        """`run` of the extension's Plan; None if it has none of this Program."""
+        """`run` of the extension's Plan; None if the extension cannot run this Program."""
         slots, numbers = self.program.slots, {s: n for n, s in enumerate(self.program.slots)}
         if any(slot.device != registry.DEVICE for slot in slots):
-            return None  # its steps are enqueued, one after another
+            return None  # its steps are enqueued one by one
         places = [(s.count, s.dtype.format, self._place(s)) for s in slots]
         steps = []
         for step in self.program:
@@ -126,13 +126,13 @@ class Replay:
         return made and made.run
 
     def _place(self, slot: Slot) -> Any:
-        """Where the extension finds it: a Buffer; an offset in the arena; -1, given at each run."""
+        """Where the extension finds it: a Buffer; an offset in the arena; -1 if passed per run."""
         return slot.value if slot.role == "constant" else self.layout.offsets.get(slot, -1)
 
     # ---- on a device -----------------------------------------------------------------------------
 
     def _noted(self) -> Run | None:
-        """`run` by what a device has noted in the first one; None if there is none that does."""
+        """A `run` that repeats the commands captured in the first run; None if no device can."""
         names = {slot.device for slot in self.program.slots} - {registry.DEVICE}
         if len(names) != 1 or os.environ.get("TUTOR_NATIVE") == "0":
             return None
@@ -142,7 +142,7 @@ class Replay:
             return None
         still, early = self._before_all_else(name)
         constants = [slot.value for slot in self.program.slots if slot.role == "constant"]
-        lock, found = threading.Lock(), []  # in it the list, or None: it cannot be noted
+        lock, found = threading.Lock(), []  # found: [the list], or [None] if it cannot be captured
 
         def note(buffers: Sequence[Buffer]) -> None:
             noting = begin()
@@ -165,8 +165,8 @@ class Replay:
         return run
 
     def _before_all_else(self, device: str) -> tuple[list[int], set[int]]:
-        """The Buffers that no step writes; and the steps of a device that could come first: they
-        read those, or what such steps have left in temps that nobody else writes."""
+        """The Buffers that no step writes; and the steps of a device that could run first: they
+        read only those, or temps that only such steps have written."""
         written = Counter(w.buf for step in self.program for w in step.writes)
         known = {slot for slot in self.program.slots if slot not in written}
         early: set[int] = set()
@@ -182,8 +182,8 @@ class Replay:
     # ---- step by step ----------------------------------------------------------------------------
 
     def _emit(self, buffers: Sequence[Buffer], noting: Any = None) -> None:
-        """The same with Python: each step emitted, each temp a Buffer while it is needed. A device
-        notes it in `noting`."""
+        """The same in Python: emit each step, with a Buffer for each temp while it is live. A
+        device captures the commands in `noting`."""
         memory: dict[Slot, Any] = self._checked(buffers)
         memory.update((s, s.value) for s in self.program.slots if s.role == "constant")
         for number, step in enumerate(self.program):
@@ -203,8 +203,8 @@ class Replay:
                 del memory[slot]
 
     def _checked(self, buffers: Sequence[Buffer], before: Sequence[Any] = ()) -> dict[Slot, Any]:
-        """The Buffer of each slot. The errors are those of the extension (replay/run.cpp). What is
-        the same as in `before`, Buffers of another run, is right."""
+        """The Buffer of each slot. Raises the same errors as the extension (replay/run.cpp).
+        Buffers that are also in `before`, the Buffers of an earlier run, are not checked again."""
         if not isinstance(buffers, (list, tuple)) or len(buffers) != len(self.slots):
             several = isinstance(buffers, (list, tuple))
             found = f"{len(buffers)} Buffers" if several else f"an object of type {_type(buffers)}"
@@ -238,7 +238,7 @@ class Replay:
 
 def check_apart(program: Program, held: Mapping[Slot, Any]) -> None:
     """RecordError if two of the Buffers share memory, and a step of the Program writes there. Only
-    borrowed memory, as of an array that another library made of a Tensor, can be another one's."""
+    borrowed memory can be shared, such as an array that another library made of a Tensor."""
     here = [(slot, buf) for slot, buf in held.items() if slot.device == registry.DEVICE]
     borrowed = {slot for slot, buf in here if buf.memory.keep().owner is not None}
     if not borrowed:

@@ -1,4 +1,4 @@
-"""What a jitted function returns: taken apart into Tensors, and put together of others."""
+"""Results of a jitted function: taken apart into Tensors, and reassembled from new ones."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tutor.programs.kinds import PLAIN, is_dataclass, members
 def taken_apart(
     value: Any, tensors: list[Any], there: Container[Any] = ()
 ) -> Callable[[Sequence[Any]], Any]:
-    """Appends the Tensors of a result to `tensors`; what puts such a result together of others.
-    RecordError for what a replay cannot make: an object, or a list that is `there` before, by its
-    id, and is to be that very list."""
+    """Append the Tensors of a result to `tensors`; returns a function that rebuilds the result.
+    RecordError for a value that a replay cannot make: an object, or a list whose id is in `there`,
+    which existed before and must stay that very list."""
     if isinstance(value, Tensor):
         at = len(tensors)
         tensors.append(value)
@@ -42,8 +42,8 @@ def taken_apart(
 
 
 def _parts(value: Any) -> list[Any] | None:
-    """What is in a list, tuple or dict, or in one of a class of its own that adds nothing but
-    methods, or in a dataclass; None for anything else."""
+    """The items of a list, tuple or dict, or of a subclass that adds only methods, or of a
+    dataclass; None for anything else."""
     if is_dataclass(type(value)) and (own := members(value)) is not None:
         return list(own.values())
     if not isinstance(value, (list, tuple, dict)) or getattr(value, "__dict__", None):
@@ -54,8 +54,8 @@ def _parts(value: Any) -> list[Any] | None:
 
 
 def _like(value: Any) -> Callable[[list[Any]], Any]:
-    """What makes such a list, tuple, dict or dataclass of other parts, without what its class does
-    when it is called."""
+    """A function that makes such a list, tuple, dict or dataclass from other parts, without running
+    the constructor of its class."""
     kind = type(value)
     if is_dataclass(kind):
         names = list(members(value))

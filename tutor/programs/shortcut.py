@@ -1,8 +1,8 @@
-"""Shortcut: what is asked first when a jitted function is called.
+"""Shortcut: the fast path that every call of a jitted function tries first.
 
-Its twin in C++ (simd_cpp/replay/shortcut.cpp) makes the latest recorded call again without any
-Python, where nothing has changed since; for whatever else it calls `_call`, which defines what a
-call does. Here, without the extension, that is all calls.
+Its twin in C++ (simd_cpp/replay/shortcut.cpp) repeats the latest recorded call without any Python
+if nothing has changed since; otherwise it calls `_call`, which defines the meaning of a call. Here,
+without the extension, every call goes to `_call`.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from tutor.programs.call import Call, Key, within
 from tutor.programs.names import Again, Argument
 from tutor.random import redirection
 
-MOST_ARGUMENTS = 64  # Tensors of a call: simd_cpp/replay/arguments.hpp
+MOST_ARGUMENTS = 64  # Tensors per call: simd_cpp/replay/arguments.hpp
 
 
 class PythonShortcut:
-    """A callable whose calls are those of its method `_call`."""
+    """A callable that passes calls to its method `_call`."""
 
-    _replayed = _rested = 0  # how many calls were, and how many `_rest` took
-    _shortcut: Any = None  # of the latest recording; there is none here
+    _replayed = _rested = 0  # the numbers of calls replayed, and taken by `_rest`
+    _shortcut: Any = None  # the latest recording's; never set here
 
     def _rest(self, count: int) -> int:
-        """Let so many calls be those of `function` itself; how many are: none, here."""
+        """Pass the next `count` calls straight to `function`; returns how many: here, 0."""
         return 0
 
     def __init_subclass__(cls) -> None:
-        if "_call" in vars(cls):  # itself, as tracebacks and warnings count the frames
+        if "_call" in vars(cls):  # directly, as tracebacks and warnings count frames
             setattr(cls, "__call__", vars(cls)["_call"])  # noqa: B010 - no type checker minds
 
 
@@ -39,10 +39,10 @@ Shortcut: Any = simd_cpp.shortcut() or PythonShortcut
 
 
 def caller_of(trace: Any, call: Call) -> Any:
-    """What makes a recorded call again in C++, where all about it is of the usual kind: arguments
-    that are not the function's state as well, and of places that move none but gradients that are
-    not read; else None. `call` is one such call.
-    `again(args)` has no result where `trace.why_not` would have something to say."""
+    """A Caller that repeats a recorded call in C++ if everything about it is of the usual kind: no
+    argument is also the function's state, and the only moving places are gradients that are not
+    read; else None. `call` is one such call.
+    `again(args)` returns no result if `trace.why_not` would give a reason."""
     usual = (
         not trace.names.places
         and all(state is None for _, state in trace.tensors)
@@ -92,9 +92,9 @@ def caller_of(trace: Any, call: Call) -> Any:
 
 
 def shortened(trace: Any, caller: Any, where: Key) -> Any:
-    """The Caller, which makes the whole call by itself from now on; None where that is not
-    possible: another device than the host is the default, autocast is in use, or what runs the
-    Program is no Plan of the extension."""
+    """The Caller, which from now on makes the whole call by itself; None if that is impossible: the
+    default device is not the host, autocast is in use, or the Program is not run by a Plan of the
+    extension."""
     _, device, recording, cast = where
     kernels, run = trace.replay.native()
     at_home = device in (None, devices.CPU) and devices.default() == devices.CPU
@@ -108,5 +108,5 @@ def shortened(trace: Any, caller: Any, where: Key) -> Any:
 
 
 def _elsewhere(device: str) -> str | None:
-    """The name of a device; None of the host."""
+    """The name of a device; None for the host."""
     return None if device == registry.DEVICE else device

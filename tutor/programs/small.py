@@ -1,17 +1,17 @@
-"""tutor.jit in small: all that it does, without all that it asks.
+"""tutor.jit in miniature: all of its mechanism, none of its checks.
 
     step = SmallJit(train)
-    step(x, y)              # runs as ever: what only a first call makes is there afterwards
-    step(x, y)              # runs as ever, and each kernel call is written down
-    step(x, y)              # those kernel calls run, and no line of `train`
+    step(x, y)              # runs normally, so anything created only once now exists
+    step(x, y)              # runs normally, and each kernel call is recorded
+    step(x, y)              # only those kernel calls run, and no line of `train`
 
-A Step holds the Buffers that its kernel reads and writes. To make the calls once more is to have
-the kernels run over the same memory: parameters go on from where they are, a gradient is put where
-the last one was. Arguments go in by a copy, results come out by one.
+A Step holds the Buffers that its kernel reads and writes. Repeating the calls runs the kernels over
+the same memory: parameters continue from their current values, a gradient overwrites the last one.
+Arguments are copied in, and results are copied out.
 
-It believes what the large one finds out (jit.py): that nothing which the function reads was bound
-to another object since, that arguments differ in their numbers only, and that no `if` would decide
-otherwise. It also keeps the memory of every Step for good, and makes no step shorter.
+It assumes what the full version checks (jit.py): that no name the function reads has since been
+bound to another object, that arguments differ only in their numbers, and that no `if` would decide
+differently. It also keeps the memory of every Step for good, and does not optimize the steps.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tutor.methods.tensor import Tensor
 
 
 class SmallJit:
-    """`function`, which takes Tensors and gives one, recorded and replayed."""
+    """`function`, which takes Tensors and returns one, recorded and replayed."""
 
     def __init__(self, function: Callable[..., Tensor]) -> None:
         self.function, self.calls = function, 0
@@ -33,8 +33,8 @@ class SmallJit:
         self.steps: list[Step] = []
 
     def __call__(self, *args: Tensor) -> Tensor:
-        """What `function(*args)` gives, without its graph. ShapeError where an argument is not as
-        it was when the function was recorded, RecordError where the result is no Tensor."""
+        """The result of `function(*args)`, without its graph. ShapeError if an argument's shape or
+        dtype differs from the recorded call, RecordError if the result is not a Tensor."""
         self.calls += 1
         if self.calls == 1:
             return self.function(*args).detach()
@@ -45,7 +45,7 @@ class SmallJit:
         return self.result.copy()
 
     def record(self, args: tuple[Tensor, ...]) -> None:
-        """Run the function over memory of our own, and write down each Step that passes."""
+        """Run the function over memory of our own, and record each Step."""
 
         def note(step: Step, go: Callable[[], Any]) -> None:
             self.steps.append(step)
@@ -60,7 +60,7 @@ class SmallJit:
         self.result = result.detach()
 
     def replay(self, args: tuple[Tensor, ...]) -> None:
-        """Put the arguments where those of the recorded call were, and make its Steps again."""
+        """Copy the arguments over those of the recorded call, and repeat its Steps."""
         for mine, x in zip(self.inputs, args, strict=True):
             if (x.shape, x.dtype) != (mine.shape, mine.dtype):
                 raise ShapeError(f"to replay over {x.dtype.name} {x.shape}",
@@ -69,5 +69,5 @@ class SmallJit:
             mine.copy_(x)
         for step in self.steps:
             for operand in step.writes:
-                operand.buf.touch()  # a graph that has saved it is out of date
+                operand.buf.touch()  # makes graphs that saved it stale
             emit(step)

@@ -1,4 +1,4 @@
-"""A Program as a table for people: which kernel, over what memory, for which line of theirs."""
+"""A Program as a readable table: each kernel, its memory, and the user's line behind it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tutor._storage.layout import contiguous_strides
 from tutor._util.typing import Walked
 from tutor.backends.step import Step
 
-ELSEWHERE = {"fused": ("code", "results")}  # parameters that stand below, or are seen anyhow
+ELSEWHERE = {"fused": ("code", "results")}  # parameters shown below, or visible anyway
 ROLES = ("input", "state", "constant", "temp", "output")
 KERNEL, NUMBERS = 2, (0, 4, 5)  # columns
-WIDEST = 44  # characters of a line of the user's
+WIDEST = 44  # characters of a user's line
 MARKS = {
     ".T": ".T: walked along other axes",
     "*": "*: stretched, some numbers are read again and again",
@@ -28,7 +28,7 @@ Rows = list[tuple[str, ...]]
 
 
 def table(steps: Sequence[Step], names: Mapping[Any, str]) -> str:
-    """A line for each step, and for each instruction of a fused one; then what they come to."""
+    """A line for each step, and for each instruction of a fused step; then the totals."""
     rows, below = _rows(steps, names)
     return "\n".join([*_lines(rows, below), *_below(steps)])
 
@@ -57,7 +57,7 @@ def _cells(row: Sequence[str], more: Sequence[str]) -> Iterator[str]:
 
 
 def _rows(steps: Sequence[Step], names: Mapping[Any, str]) -> tuple[Rows, list[list[str]]]:
-    """The head, a row for each step, the sums; and what stands below each."""
+    """The head, a row for each step, the totals; and the lines below each row."""
     nbytes = [step.nbytes for step in steps]
     flops = [step.flops or 0 for step in steps]
     (b, unit), (f, prefix) = _unit(nbytes), _unit(flops)
@@ -66,7 +66,7 @@ def _rows(steps: Sequence[Step], names: Mapping[Any, str]) -> tuple[Rows, list[l
     below: list[list[str]] = [[]]
     last: tuple[str, int] | None = None
     for i, step in enumerate(steps):
-        fused = step.kernel == "fused"  # which alone may have several results
+        fused = step.kernel == "fused"  # only these may have several results
         outs = [described(names[w.buf], w) for w in (step.writes if fused else [step.out])]
         ins = [described(names[w.buf], w) for w in (step.reads if fused else step.ins)]
         cost = _number(nbytes[i] / b, unit), _number(flops[i] / f, prefix) if flops[i] else ""
@@ -91,7 +91,7 @@ def _lines(rows: Sequence[Sequence[str]], below: Sequence[Sequence[str]]) -> Ite
 
 
 def _below(steps: Sequence[Step]) -> Iterator[str]:
-    """How much memory each role has, and what the marks mean that were used."""
+    """The memory used by each role, and a legend of the marks used."""
     sizes: dict[str, list[int]] = {role: [] for role in ROLES}
     for slot in dict.fromkeys(w.buf for step in steps for w in step.operands):
         sizes[slot.role].append(slot.nbytes)
@@ -108,7 +108,7 @@ def _below(steps: Sequence[Step]) -> Iterator[str]:
 
 
 def called(step: Step) -> str:
-    """The kernel, its dtype if that is not float32, and its parameters but those that are off."""
+    """The kernel, its dtype unless float32, and its parameters except those that are off."""
     dtype = "" if step.dtype.name == "float32" else f".{step.dtype.name}"
     params = [
         name if value is True else f"{name}={_plain(value)}"
@@ -125,7 +125,7 @@ def _plain(value: object) -> str:
 
 
 def described(name: str, w: Walked) -> str:
-    """`t3.T 10x32`: a name, a mark if it is not all of the memory in order, and the shape."""
+    """`t3.T 10x32`: a name, a mark unless it is all of the memory in order, and the shape."""
     size = "x".join(map(str, w.shape))
     return f"{name}{_mark(w)} {size}".rstrip()
 
@@ -143,7 +143,7 @@ def _mark(w: Walked) -> str:
 
 
 def _short(ins: Sequence[str]) -> Iterator[str]:
-    """Single numbers one after another in one: s6, s7, s8 -> s6 s7 s8."""
+    """Join consecutive single numbers: s6, s7, s8 -> s6 s7 s8."""
     group: list[str] = []
     for text in [*ins, " "]:
         if " " not in text:
@@ -157,7 +157,7 @@ def _short(ins: Sequence[str]) -> Iterator[str]:
 
 
 def line_of(where: tuple[str, int] | None) -> str:
-    """`train.py:7  loss.backward()`: the text as far as the file can be read."""
+    """`train.py:7  loss.backward()`: with the text if the file can be read."""
     if where is None:
         return ""
     text = " ".join(linecache.getline(*where).split())
@@ -169,7 +169,7 @@ def line_of(where: tuple[str, int] | None) -> str:
 
 
 def _unit(values: Iterable[int]) -> tuple[float, str]:
-    """One for the whole column: the largest number has at least two digits in it."""
+    """A unit for the whole column, in which the largest number has at least two digits."""
     largest = max(values, default=0)
     return next((u for u in UNITS if largest >= 10 * u[0]), UNITS[-1])
 

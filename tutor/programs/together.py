@@ -1,18 +1,18 @@
-"""Pending steps run together: as one Program, which is improved first, so that chains of them are
-single kernels.
+"""Running pending steps together, as one Program that the passes improve first, so that chains of
+steps become single kernels.
 
     with tutor.lazy():
         y = (x * 2 + 1).relu().sum()
     y.item()                               # one kernel, `fused`: x is read once
 
-What it does is what lazy_buffers.py does step by step, and the bits are the same. Steps go together
-that write into no memory that is there already: so nothing has changed before all of it is there,
-and whatever goes wrong on the way is as if it had not been tried. A step that may refuse its
-numbers goes alone, so that an error is that of one step.
+The effect is that of lazy_buffers.py, step by step, with the same bits. Steps run together only if
+they write into no existing memory: nothing changes until all results are there, so a failure on the
+way leaves no trace. A step that may refuse its numbers runs alone, so that an error belongs to one
+step.
 
-To improve a Program takes 100 us for each step, the first time; to find it again and to run it 20.
-Meanwhile as much memory as LEAST is written, and read by the next step. Where less than that is at
-stake, steps go one by one.
+Improving a Program takes 100 us per step the first time; finding it again and running it takes 20.
+In that time LEAST bytes can be written, and read by the next step. If less than that is at stake,
+steps run one by one.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from tutor.programs.passes.uses import is_map, may_refuse, writes
 from tutor.programs.program import Program, Slot, walks
 
 MOST = 256  # steps at once: a long chain is cut into pieces
-KEPT = 64  # improved Programs that are remembered
-LEAST = 1 << 20  # bytes that elementwise steps write, for each step of the Program
+KEPT = 64  # improved Programs in the cache
+LEAST = 1 << 20  # bytes written by elementwise steps, per step of the Program
 
 
 def may_join(step: Step, kernel: Kernel) -> bool:
-    """Can a step over places, whose kernel is this one, be run with others?"""
+    """Can a step over places, with this kernel, be run with others?"""
     if any(walk.buf.value is not None for walk in writes(step)) or may_refuse(step):
         return False
     found = _in_use(step.kernel, step.dtype, step.device)
-    return found is kernel  # else it was noted for another backend
+    return found is kernel  # otherwise it was noted for another backend
 
 
 def _in_use(name: str, dtype: DType, device: str) -> Kernel | None:
@@ -50,7 +50,7 @@ def _in_use(name: str, dtype: DType, device: str) -> Kernel | None:
 
 
 def are_worth_it(steps: Sequence[Step]) -> bool:
-    """Is there more to gain than it costs?"""
+    """Does running the steps together gain more than it costs?"""
     written = sum([step.out.buf.nbytes for step in steps if is_map(step)])
     return (
         len(steps) > 1
@@ -62,10 +62,10 @@ def are_worth_it(steps: Sequence[Step]) -> bool:
 def program_of(
     steps: Sequence[Step], lasting: Collection[Slot]
 ) -> tuple[Program, dict[Slot, Slot]]:
-    """Steps over places as a Program, and each place's part in it. A place that has a value is a
-    constant or a state; of the others, `lasting` are wanted afterwards."""
+    """Steps over places as a Program, and the slot of each place in it. A place with a value is a
+    constant or a state; of the others, those in `lasting` are needed afterwards."""
     found: dict[Slot, Slot] = {}
-    memories: dict[int, Slot] = {}  # constants and states that are one memory are one slot
+    memories: dict[int, Slot] = {}  # constants and states with the same memory share a slot
     program = Program(steps)
     for place in program.slots:
         if place.value is not None:
@@ -80,10 +80,10 @@ def program_of(
 
 
 def filled(steps: Sequence[Step], lasting: Collection[Slot]) -> dict[Slot, Buffer]:
-    """Run the steps; new Buffers for those places that are `lasting`, with what they leave there.
+    """Run the steps; returns new Buffers with the results for the places in `lasting`.
 
-    (Replay is for what runs again: it has all temps in one arena. Here each is taken when it is
-    written first, and given back when the last step that needs it has run.)
+    (Replay is for Programs that run repeatedly, and has all temps in one arena. Here each temp is
+    allocated at its first write, and freed after the last step that needs it.)
     """
     recorded, parts = program_of(steps, lasting)
     program, twins = _improved(recorded)
@@ -106,11 +106,11 @@ def filled(steps: Sequence[Step], lasting: Collection[Slot]) -> dict[Slot, Buffe
 
 
 def _improved(recorded: Program) -> tuple[Program, dict[Slot, Slot]]:
-    """The Program after all passes, and what stands in it for each slot of the recorded one.
+    """The Program after all passes, and its slot for each slot of the recorded one.
 
-    The latest ones are remembered by their text, for what runs in a loop is noted anew each time.
-    What is there already is a state there, numbers too, and without its value: so the same lines
-    with other numbers are the same Program, and no memory is held.
+    The latest Programs are cached by their text, since a loop notes its steps again each time.
+    There, existing memory, constants included, is a state without a value: so the same lines with
+    other numbers are the same Program, and the cache holds no memory.
     """
     key = recorded.text(), tuple([step.where for step in recorded])
     found = _latest.pop(key, None)
@@ -128,4 +128,4 @@ def _improved(recorded: Program) -> tuple[Program, dict[Slot, Slot]]:
     return found[0], dict(zip(recorded.slots, found[1], strict=True))
 
 
-_latest: dict[Hashable, tuple[Program, list[Slot]]] = {}  # the one used last is at the end
+_latest: dict[Hashable, tuple[Program, list[Slot]]] = {}  # most recently used last

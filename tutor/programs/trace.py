@@ -1,8 +1,8 @@
-"""Trace: one recorded call of a function, and how to make it again.
+"""Trace: one recorded call of a function, and how to replay it.
 
-Beside the Program it has what the Program cannot say: which of its slots are arguments and which
-stand in places that have another Tensor each time (`p.grad`), what must still be as it was
-(guards), and what the call hands out and leaves behind.
+Besides the Program it holds what the Program cannot express: which slots are arguments and which
+are in places with a different Tensor each time (`p.grad`), what must be unchanged (guards), and the
+results and side effects of the call.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from tutor.random import stream
 
 
 class Trace:
-    """`run(tensors)` makes the call again if `why_not(tensors)` has nothing against it."""
+    """`run(tensors)` replays the call, which is valid if `why_not(tensors)` is None."""
 
     def __init__(
         self,
@@ -53,8 +53,8 @@ class Trace:
         names: Names,
         passes: Collection[str] | None,
     ) -> None:
-        self.roots: list[Any] = []  # what a key has the ids of: weak, where that is possible
-        self.used = 0  # when it was called last: the larger, the later
+        self.roots: list[Any] = []  # objects whose ids are in a key; weak where possible
+        self.used = 0  # the time of the last call: larger is later
         self.replayed = False
         self.guards, self.names = guards, names
         self.recorded = note.program()
@@ -66,28 +66,28 @@ class Trace:
                       if s.role == "output"]  # fmt: skip
         self.touched = self._touched()
         self.written = {i for i, _ in self.touched}
-        # Gradients that the call finds and does not read; places where it finds nothing; and, as
-        # these are many, Tensors that are always the same and have no gradient.
+        # Gradients that the call finds but does not read; places that it finds empty; and,
+        # separately because they are many, Tensors that are always the same and have no gradient.
         self.unread: list[Place] = []
         self.empty: list[Place] = []
         self.bare: list[Tensor] = []
-        # For each of its Tensors (names.py) where its Buffer goes, or whose it is, if always that.
+        # For each of its Tensors (names.py): where its Buffer goes, or the Buffer if it is fixed.
         self.tensors: list[tuple[int | None, Any]] = []
-        self.parts: list[bool] = []  # may an argument be a part of a Buffer, whichever one?
-        self.walks: list[Walk] = []  # of the arguments, as they were
+        self.parts: list[bool] = []  # may an argument be any part of a Buffer?
+        self.walks: list[Walk] = []  # of the recorded arguments
         self.results: list[Made] = []
         self.rebuild: Callable[[Sequence[Any]], Any] = tuple
-        self.effects: list[tuple[Place, int | None]] = []  # a place, and which of the results
+        self.effects: list[tuple[Place, int | None]] = []  # a place, and the number of a result
         self.graph: Graph | None = None  # behind the results
 
     def _touched(self) -> list[tuple[int, tuple[str, int] | None]]:
-        """The Buffers known before that are written: their places in order, and the last line."""
+        """The previously known Buffers that are written: their indices, and the last line."""
         last = {w.buf: step.where for step in self.recorded for w in step.writes}
         return [(self.at[s], where) for s, where in last.items()
                 if s in self.at and s.role != "output"]  # fmt: skip
 
     def explain(self, passes: Collection[str] | None) -> list[str]:
-        """What the passes saved, where its states stand, and what it goes by, line by line."""
+        """The savings of the passes, the places of its states, and its guards, line by line."""
         return [
             f"a Program of {len(self.program)} steps, after these passes",
             *[f"  {line}" for line in saved(passes, self.recorded)],
@@ -97,7 +97,7 @@ class Trace:
         ]
 
     def why_not(self, arguments: Sequence[Tensor]) -> str | None:
-        """What is no longer as it was when this was recorded; None: nothing."""
+        """What has changed since this was recorded; None if nothing has."""
         tensors = self.names.tensors(arguments)
         if (why := self.names.why_not(tensors)) is not None:
             return why
@@ -106,7 +106,7 @@ class Trace:
             elsewhere = self.parts[i : i + 1] == [False] and t.offset != self.walks[i][2]
             if always.get(id(t.buf)) is not state or elsewhere:
                 return "what an argument has in common with the function's state"
-            # One slot, one Buffer, and the other way round: so it was when this was recorded.
+            # Slots and Buffers must correspond one to one, as when this was recorded.
             if at is not None and (
                 buffers.setdefault(at, t.buf) is not t.buf or slots.setdefault(id(t.buf), at) != at
             ):
@@ -123,7 +123,7 @@ class Trace:
         return self.guards.changed()
 
     def run(self, arguments: Sequence[Tensor], stretches: Sequence[Window]) -> Any:
-        """The call again."""
+        """Replay the call."""
         buffers: list[Any] = list(self.fixed)
         tensors = self.names.tensors(arguments)
         for t, (at, _) in zip(tensors, self.tensors, strict=True):
@@ -138,14 +138,14 @@ class Trace:
                 buf.touch()
         for i, count, dtype, device in self.fresh:
             buffers[i] = Buffer.empty(count, dtype, device)
-        for i, where in self.touched:  # first this, then the change: Buffer.touch
+        for i, where in self.touched:  # touch before the change: see Buffer.touch
             buffers[i].touch(where)
         self.replay.run(buffers)
         for buf, window, at in parts:
             if buffers[at] is not buf:
                 if at in self.written:
                     window.put_back(buffers[at], buf)
-                buffers[at] = buf, window.start  # what is handed out of it is a view of that
+                buffers[at] = buf, window.start  # results in it are views of that Buffer
         results: list[Any] = []
         for made in self.results:
             results.append(self._made(made, buffers, tensors, results))
@@ -188,21 +188,21 @@ def record(
     strict: bool,
     before_ran: Ran,
 ) -> tuple[Any, Trace | RecordError]:
-    """Run the function, recorded: its result, and the Trace of the call, or why there is none; that
-    is raised in the middle of the call if it is `strict`. `roots` are the function, as its author
-    wrote it, and the arguments that are objects; `before_ran` is what ran in calls before."""
+    """Run the function, recorded: its result, and the Trace of the call, or the error that prevents
+    one, which `strict` raises in the middle of the call. `roots` are the original function and the
+    arguments that are objects; `before_ran` is what ran in earlier calls."""
     before, ran = Before(Reached(roots, before_ran), call.tensors), Ran()
     tensors, reached = before.arguments, before.reached
     states = [t.buf for t in reached.tensors.values()]
     states += [grad.buf for grad in before.grads if grad is not None] + reached.buffers
     inputs = [(t.buf, w.start, w.size) for t, w in zip(tensors, call.windows, strict=True)]
     for buf in [*states, *[t.buf for t in tensors]]:
-        held(buf, "to record a call")  # what is pending for it is no part of the call
+        held(buf, "to record a call")  # pending steps are not part of the call
     note, contents = Recorder(inputs, [*states, stream().buf], strict), call.contents()
     began = next(serials)
     with crossings([*tensors, *reached.tensors.values()]) as crossed:
         run = lambda: ran.run(lambda: function(*call.args, **call.kwargs))  # noqa: E731
-        made = [run_within(lambda: note.run(run))]  # to be popped: nobody else has its graph
+        made = [run_within(lambda: note.run(run))]  # popped later, so nothing else holds its graph
     before_ran.update(ran)
     if note.refused is not None or crossed:
         return made.pop(), note.refused or crossed[0]
@@ -232,7 +232,7 @@ def _trace(
     effects: list[tuple[Place, int | None]] = []
     try:
         rebuild = taken_apart(result, results, there)
-        bare = {id(t): plain(t, began) for t in results}  # one for those that are the same
+        bare = {id(t): plain(t, began) for t in results}  # the same Tensor gives the same one
         handed_out = [bare[id(t)] for t in results]
         for place, now in moving.changed(arguments):
             effects.append((place._replace(value=None), None if now is None else len(handed_out)))
@@ -245,7 +245,7 @@ def _trace(
     except RecordError as error:
         return result, error
     del result
-    results.clear()  # and with them the graph
+    results.clear()  # and the graph with them
     again = behind(walked, graph.linked(rebuild) if graph else rebuild)
     try:
         trace = _of_call(note, before, after, moving, handed_out, roots, passes)
@@ -263,7 +263,7 @@ def _of_call(
     used = {id(w.buf) for step in note.steps for w in step.operands}
     read = {i for i, slot in note.slots.items() if id(slot) in used}
     places, unread, empty = moving.sorted(read | {id(t.buf) for t in handed_out})
-    for p in places:  # read from its place at each call, it is like an argument
+    for p in places:  # read from its place at each call, like an argument
         slot = note.slots.get(id(p.value.buf))
         if slot is not None and id(p.value.buf) not in moving.buffers:
             slot.role = "input"
@@ -274,7 +274,7 @@ def _of_call(
     note.check_nothing_escaped()
     slots, always = [note.slots.get(id(t.buf)) for t in tensors], moving.buffers
     alone = before.reached.tensors.keys() - moving.fixed.keys()
-    given = {id(root) for root, _ in roots[1:]}  # but for the function: none is kept alive
+    given = {id(root) for root, _ in roots[1:]}  # all but the function: not kept alive
     trace = Trace(note, Guards(before.reached, after, moves, alone, given), names, passes)
     known = (slot for slot in trace.at if slot.value is not None)
     check_apart(trace.program, {slot: slot.value for slot in known})
@@ -290,12 +290,12 @@ def _of_call(
         trace.bare.append(place.holder) if fixed else trace.empty.append(place)
     for slot in note.slots.values():
         if slot.role == "input":
-            slot.value = None  # it was there for that call alone
+            slot.value = None  # it existed for that call only
     return trace
 
 
 def _name_states(note: Recorder, reached: Reached, start: str) -> None:
-    """Each state gets its place: an attribute's rather than an item's, and the shortest of them."""
+    """Name each state by its place: an attribute rather than an item, and the shortest path."""
     for p in sorted(reached.places.values(), key=lambda p: (p.path.endswith("]"), len(p.path))):
         slot = note.slots.get(id(p.value.buf)) if isinstance(p.value, Tensor) else None
         if slot is not None and slot.role == "state" and not slot.place:

@@ -1,10 +1,10 @@
-"""Passes: each a function from one Program to another that does the same with less.
+"""Passes: each is a function from a Program to an equivalent Program that does less work.
 
-`PASSES` names them, `ORDER` is how they are applied, and `improved` applies those that are asked
-for. A pass leaves the same bits in every slot that lasts. (NaNs stay where they are; the bits that
-no arithmetic looks at, those of their payload, may be others.)
+`PASSES` names them, `ORDER` is the order of application, and `improved` applies the chosen ones. A
+pass leaves the same bits in every slot that lasts. (NaNs stay where they are, but their payload
+bits, which no arithmetic looks at, may differ.)
 
-Read elements.py and uses.py first: what a step walks, who else does, and what must stay in order.
+Read elements.py and uses.py first: what a step visits, what else visits it, which order must hold.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ PASSES: dict[str, Pass] = {
     "updates": updates,
     "inplace": inplace,
 }
-# Constants, casts, pieces and copies leave steps behind that nobody needs any more.
+# Constants, casts, pieces and copies leave unneeded steps behind.
 ORDER = ("dead", "versions", "constants", "common", "casts", "pieces", "copies", "dead", "epilogue",
          "fuse", "products", "updates", "inplace")  # fmt: skip
 
 
 def known(wanted: Collection[str] | None) -> None:
-    """DomainError for a name that is none of PASSES."""
+    """DomainError for a name that is not in PASSES."""
     for name in wanted or ():
         if name not in PASSES:
             raise unknown("the pass", name, PASSES, "tutor.programs.passes.PASSES")
@@ -62,7 +62,7 @@ def improved(program: Program, wanted: Collection[str] | None = None) -> Program
 
 
 def stages(program: Program, wanted: Collection[str] | None = None) -> list[tuple[str, Program]]:
-    """What there is after each pass in `wanted`: ("recorded", program), ("dead", ...), ..."""
+    """The Program after each pass in `wanted`: ("recorded", program), ("dead", ...), ..."""
     found = [("recorded", program)]
     for name in ORDER:
         if wanted is None or name in wanted:
@@ -73,25 +73,25 @@ def stages(program: Program, wanted: Collection[str] | None = None) -> list[tupl
 
 
 def possible(wanted: Collection[str] | None, program: Program) -> Program:
-    """`improved`, as far as whoever is to run the steps has the kernels for that."""
+    """`improved`, as far as the backends that run the steps have the kernels for it."""
     return possible_stages(wanted, program)[-1][1]
 
 
 def possible_stages(wanted: Collection[str] | None, program: Program
                     ) -> list[tuple[str, Program]]:  # fmt: skip
-    """`stages`, as far as whoever is to run the steps has the kernels for that."""
+    """`stages`, as far as the backends that run the steps have the kernels for it."""
     on = {slot.device for slot in program.slots}
     tables = [registry.table(registry.backend_of(device)) for device in on]
     if all(any(name == "fused" for name, _ in table) for table in tables):
         found = stages(program, wanted)
-        if all(map(_is_there, found[-1][1])):  # else there is a chain of a dtype it has not
+        if all(map(_is_there, found[-1][1])):  # else a chain has an unsupported dtype
             return found
     known = PASSES if wanted is None else wanted
     return stages(program, [name for name in known if name not in ("fuse", "products")])
 
 
 def saved(wanted: Collection[str] | None, program: Program) -> list[str]:
-    """What each pass has made less of, a line for each that did."""
+    """A line for each pass that reduced something, with the steps and bytes saved."""
     found = possible_stages(wanted, program)
     return [
         f"{name}: {len(before)} steps -> {len(after)}, {before.nbytes:,} bytes -> {after.nbytes:,}"
@@ -101,7 +101,7 @@ def saved(wanted: Collection[str] | None, program: Program) -> list[str]:
 
 
 def _is_there(step: Step) -> bool:
-    """Does whoever is to run the step have the kernel for chains, if it is one?"""
+    """Does the backend that runs the step have a kernel for it, if it is a chain?"""
     return step.kernel != "fused" or (
         ("fused", step.dtype) in registry.table(registry.backend_of(step.device))
     )

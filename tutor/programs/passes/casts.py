@@ -1,14 +1,14 @@
-"""Casts that undo each other, or of which one does what two do.
+"""Casts that undo each other, and pairs of casts that one cast can replace.
 
-    t0 = cast.float16(x0)          (t0 is float32, and goes if nobody else reads it)
+    t0 = cast.float16(x0)          (t0 is float32, and goes if nothing else reads it)
     y0 = cast.float32(t0)          y0 = copy.float16(x0)      where y0 is float16
     y1 = cast.float32(t0)          y1 = cast.float16(x0)      where y1 is float64
 
-The first of the two must lose nothing: each of its numbers is one in the wider dtype. Then the
-second one sees the same numbers as if it stood alone. But what it does with them depends on their
-kind, too: -1 as a float is cut to 0 on its way to uint8, and as an integer wraps to 255. So, from a
-to b to c, either a and b are of one kind, or c is a float, which is rounded from any kind alike, or
-c is a and all is as it was.
+The first cast must be lossless: each of its numbers exists in the wider dtype. Then the second cast
+sees the same numbers as without it. But its effect also depends on their kind: as a float, -1 is
+cut to 0 on its way to uint8; as an integer, it wraps to 255. So for a cast from a to b to c, either
+a and b are of the same kind, or c is a float, which is rounded from every kind alike, or c is a,
+and the casts undo each other.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tutor.programs.passes.elements import overlap, same, through
 from tutor.programs.passes.uses import Uses, reads
 from tutor.programs.program import Program, Walk, walks
 
-# Of each float: the bits of its significand, and the exponents of its largest and smallest numbers.
+# For each float: the bits of its significand, the exponents of its largest and smallest numbers.
 FLOATS = {
     float16: (11, 16, -24), bfloat16: (8, 128, -133), float32: (24, 128, -149),
     float64: (53, 1024, -1074),
@@ -27,7 +27,7 @@ FLOATS = {
 
 
 def holds(wide: DType, narrow: DType) -> bool:
-    """Is each number of `narrow` one of `wide`?"""
+    """Can `wide` represent each number of `narrow`?"""
     if wide is narrow or narrow is bool_:
         return True
     if narrow.is_float:
@@ -48,7 +48,7 @@ def _is_signed(dtype: DType) -> bool:
 
 
 def one_cast_does(a: DType, b: DType, c: DType) -> bool:
-    """Does a cast from a to c give what one from a to b and then to c gives?"""
+    """Does a cast from a to c give the same as casts from a to b and from b to c?"""
     if not holds(b, a):
         return False
     whole_numbers = not a.is_float and not b.is_float
@@ -56,7 +56,7 @@ def one_cast_does(a: DType, b: DType, c: DType) -> bool:
 
 
 def casts(program: Program) -> Program:
-    """With one cast where two do the same, and with a copy where they undo each other."""
+    """Replaces two casts by one that does the same, or by a copy if they undo each other."""
     uses, steps = Uses.of(program), list(program.steps)
     for i, step in enumerate(steps):
         if step.kernel == "cast":
@@ -69,7 +69,7 @@ def casts(program: Program) -> Program:
 
 
 def _source(uses: Uses, steps: list[Step], i: int, read: Walk) -> Walk:
-    """What step i, a cast of `read`, may read instead: what that was cast from, if it can."""
+    """What step i, a cast of `read`, should read: the source of an earlier cast, if it may."""
     made = uses.maker(read.buf)
     if made is None or steps[made].kernel != "cast":
         return read

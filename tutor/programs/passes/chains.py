@@ -1,12 +1,12 @@
-"""Chains: which elementwise steps can be done as one, over one iteration space.
+"""Chains: which elementwise steps can be fused, over one iteration space.
 
-A step joins the chain that made what it reads. Then the chain runs as a whole at one place of the
-order, so it must be possible to move its steps there. Each chain, and each step beside them, has a
-`rank`, and whatever must follow another has a higher rank than that. So a chain may get any rank
-above those it must follow and below those that must follow it: where there is room for one, the
-step can join, and sorting by rank gives an order. No way through the graph is ever searched.
+A step joins the chain that made its inputs. The chain then runs as a whole at one place in the
+order, so it must be possible to move its steps there. Each chain, and each single step, has a
+`rank`, and anything that must follow another has a higher rank. So a chain may get any rank
+above those it must follow and below those that must follow it: if there is room for such a rank,
+the step can join, and sorting by rank gives a valid order. No search through the graph is needed.
 
-All steps of a chain are walked in its `shape`. Where two of them meet in memory, and one writes,
+All steps of a chain are walked in its `shape`. If two of them meet in memory, and one writes,
 they must visit the same elements in the same order: then each element is ready when it is read.
 """
 
@@ -24,11 +24,11 @@ from tutor.programs.passes.elements import is_scattered, overlap, same, viewed
 from tutor.programs.passes.uses import dependences, is_map, may_refuse, reads, writes
 from tutor.programs.program import Program, Slot, Walk, walks
 
-REDUCES = {"sum", "mean", "prod", "max", "min"}  # what a chain may end in
+REDUCES = {"sum", "mean", "prod", "max", "min"}  # kernels that may end a chain
 
 
 class Chain:
-    """Steps, by their number in the Program, to be done at once; at first each is one by itself."""
+    """Steps, by number in the Program, to run as one; at first each step is a chain of its own."""
 
     __slots__ = ("before", "inputs", "needs", "open", "outside", "rank", "readers", "refuses",
                  "shape", "steps", "touched", "unread", "walked", "written")  # fmt: skip
@@ -36,19 +36,19 @@ class Chain:
     def __init__(self, shape: Shape, readers: Mapping[Slot, int]) -> None:
         self.steps: dict[int, Step] = {}
         self.needs: set[int] = set()  # the numbers of steps that must come first
-        self.rank, self.before = 0.0, math.inf  # the latter: the least rank of what must follow
+        self.rank, self.before = 0.0, math.inf  # `before`: the least rank of its followers
         self.shape, self.open = shape, False  # may others join?
-        self.touched: dict[Slot, list[tuple[Walk, bool]]] = {}  # what is walked, and if written
+        self.touched: dict[Slot, list[tuple[Walk, bool]]] = {}  # walks; written?
         self.walked: set[Walk] = set()
         self.written: set[Walk] = set()
-        self.inputs = 0  # how many walks are read that the chain has not written
+        self.inputs = 0  # the number of walks read that the chain has not written
         self.readers = readers  # how often each slot is read in the Program
-        self.unread: dict[Slot, int] = {}  # and how often by others, of what the chain writes
+        self.unread: dict[Slot, int] = {}  # the reads outside the chain of the slots it writes
         self.refuses = self.outside = False  # may a step raise, is an input or state written?
 
     def takes(self, step: Step) -> bool:
-        """Can the step be done with the others, by one call of the kernel? And is it refused as
-        the steps would be one by one: in order, and nothing is left half done?"""
+        """Can the step run with the others, in one call of the kernel? And are refusals the same as
+        step by step: in order, and with nothing left half done?"""
         refuses = may_refuse(step)
         outside = self.outside or any(w.buf.role in ("input", "state") for w in writes(step))
         return (
@@ -61,12 +61,12 @@ class Chain:
         )
 
     def _operands(self, step: Step) -> int:
-        """How many there would be, at most: inputs, and results that others read."""
+        """The most operands there would be: inputs, and results that other steps read."""
         results = sum(walk.buf.lasts or self.unread[walk.buf] > 0 for walk in self.written)
         return self.inputs + results + len(set(walks(step)) - self.walked)
 
     def _fits(self, step: Step) -> bool:
-        """Does what the step walks meet what the chain does only element for element?"""
+        """Do the step and the chain share memory only element for element?"""
         written = writes(step)
         return not any(
             (wrote or walk in written) and not same(walk, other) and overlap(walk, other)
@@ -75,9 +75,9 @@ class Chain:
         )
 
     def _ends_in(self, step: Step) -> bool:
-        """Can this reduction end the chain? It reads what the chain has made, in the chain's shape,
-        and goes over all axes or the last ones. (The kernel could go over others, but would read
-        down the columns of what is in the cache for a moment only: that took ten times as long.)"""
+        """Can this reduction end the chain? It must read a result of the chain, in the chain's
+        shape, and go over all axes or the last ones. (The kernel could go over others, but would
+        read down columns that are only briefly in the cache: that took ten times as long.)"""
         out, x = walks(step)
         made = [walk for walk, wrote in self.touched[x.buf] if wrote]
         return (
@@ -106,31 +106,31 @@ class Chain:
 
 
 def is_trailing(step: Step) -> bool:
-    """Does the reduction go over all axes, or the last ones? Then they are the last ones of other
-    shapes, too."""
+    """Does the reduction go over all axes, or the last ones? Then they are also the last axes of
+    other shapes."""
     axis, ndim = cast(Shape, step.params["axis"]), len(step.ins[0].shape)
     return axis != () and axis == tuple(range(ndim - len(axis), ndim))
 
 
 class Chains:
-    """The chains of a Program; `in_order()` when all of its steps have been added."""
+    """The chains of a Program; `in_order()` lists them."""
 
     def __init__(self, program: Program) -> None:
-        self.of: list[Chain] = []  # for each step the chain that it is in
+        self.of: list[Chain] = []  # the chain of each step
         self.last = 0.0  # the highest rank so far
         self.readers = Counter(walk.buf for step in program for walk in reads(step))
         for at, (step, needs) in enumerate(zip(program, dependences(program), strict=True)):
             self._add(at, step, needs)
 
     def in_order(self) -> list[Chain]:
-        """Each chain once, after all that it must follow."""
+        """Each chain once, after all chains that it must follow."""
         return sorted(dict.fromkeys(self.of), key=lambda chain: chain.rank)
 
     def _add(self, at: int, step: Step, needs: set[int]) -> None:
         alone = Chain(walks(step)[0].shape, self.readers)
         alone.take(at, step)
         alone.open = is_map(step) and 0 not in alone.shape
-        if any(map(is_scattered, walks(step))):  # walked in squares by its own kernel alone
+        if any(map(is_scattered, walks(step))):  # only its own kernel walks it in squares
             alone.open = False
         alone.needs, alone.rank = needs, self.last + 1
         self.of.append(alone)
@@ -141,7 +141,7 @@ class Chains:
         self._note(alone)
 
     def _candidates(self, step: Step, alone: Chain) -> Iterator[list[Chain]]:
-        """The chains that the step may join: all that made what it reads, at once; or one."""
+        """The chains that the step may join: all that made its inputs at once, or one of them."""
         if not alone.open and step.kernel not in REDUCES:
             return
         read = {walk.buf for walk in reads(step)}
@@ -157,7 +157,7 @@ class Chains:
             yield [chain]
 
     def _join(self, chains: list[Chain], alone: Chain) -> bool:
-        """Make one chain of them all, if that is possible."""
+        """Merge them all into one chain, if possible."""
         ((at, step),) = alone.steps.items()
         rank = self._rank(chains, alone)
         if rank is None:
@@ -178,8 +178,8 @@ class Chains:
         return False
 
     def _rank(self, chains: list[Chain], alone: Chain) -> float | None:
-        """A place after all that the chains and this step must follow, and before all that must
-        follow the chains; None if there is none."""
+        """A rank after everything that the chains and this step must follow, and before everything
+        that must follow the chains; None if there is none."""
         needed = {self.of[n] for chain in (*chains, alone) for n in chain.needs}
         low = max((chain.rank for chain in needed.difference(chains)), default=0.0)
         high = min(chain.before for chain in chains)
@@ -190,14 +190,14 @@ class Chains:
         return rank if low < rank < high else None
 
     def _note(self, chain: Chain) -> None:
-        """Tell those that must come first how far they may move."""
+        """Note on the chains that must come first how far they may move."""
         for n in chain.needs:
             self.of[n].before = min(self.of[n].before, chain.rank)
 
 
 def _merged(chains: list[Chain], shape: Shape) -> Chain | None:
-    """One chain of the steps of all, in the order in which they stood, walked in that shape; None
-    where that is impossible."""
+    """One chain of all their steps, in their original order, walked in that shape; None if that is
+    impossible."""
     if len(chains) == 1 and chains[0].shape == shape:
         return chains[0]
     whole = Chain(shape, chains[0].readers)
@@ -210,12 +210,12 @@ def _merged(chains: list[Chain], shape: Shape) -> Chain | None:
 
 
 def _walked(step: Step) -> Shape:
-    """The shape that a step goes through, element by element."""
+    """The shape that a step walks, element by element."""
     return walks(step)[0 if is_map(step) else 1].shape
 
 
 def _in_shape(step: Step, shape: Shape) -> Step | None:
-    """The same step, walked in another shape of as many elements; None if there is no such one."""
+    """The same step, walked in another shape of the same size; None if that is impossible."""
     if _walked(step) == shape:
         return step
     if is_map(step):
@@ -226,7 +226,7 @@ def _in_shape(step: Step, shape: Shape) -> Step | None:
     reduced = math.prod(x.shape) // (math.prod(out.shape) or 1)
     if not is_trailing(step) or 0 in x.shape or reduced not in sizes:
         return None
-    first = sizes.index(reduced)  # of the axes that are reduced, in the other shape
+    first = sizes.index(reduced)  # the first reduced axis in the other shape
     x_there, out_there = viewed(x, shape), viewed(out, shape[:first])
     if x_there is None or out_there is None:
         return None

@@ -1,4 +1,4 @@
-"""Constants: what is known before the Program runs.
+"""Constants: computes in advance what is known before the Program runs.
 
     t0 = fill(value=0.5)           y0 = mul(x0, c0)        with c0 = 0.5, read again and again
     y0 = mul(x0, t0)
@@ -6,11 +6,11 @@
     y1 = add(x0, t1)
     y2 = mul(x0, c4)               y2 = copy(x0)           where c4 is 1
 
-A temp of equal numbers becomes one number, a constant, which is read with stride 0. What x times 1
-leaves is a copy, which the next passes may find is not needed; so a gradient of 1, with which a
-backward begins, goes. The bits are the same: `1 * x`, `x / 1`, `x - 0` and `x + -0` are x for every
-x, the zeros and infinities too (of a NaN, its place). `x + 0` is not, since `-0 + 0` is `+0`. And
-only kernels that are exact are run here, so that it does not matter on which backend that is.
+A temp of equal numbers becomes one number, a constant, which is read with stride 0. x times 1
+becomes a copy, which later passes may remove; so the gradient of 1 that starts a backward
+disappears. The bits are the same: `1 * x`, `x / 1`, `x - 0` and `x + -0` are x for every x,
+including zeros and infinities (a NaN stays a NaN). `x + 0` is not, since `-0 + 0` is `+0`. Only
+exact kernels are run here, so the backend does not matter.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tutor.core.buffer import Buffer
 from tutor.programs.passes.uses import Uses, is_map, may_refuse, reads
 from tutor.programs.program import Program, Slot, Walk, walks
 
-# Which operand, if it is this number, leaves the other as it is.
+# The operands that, if they are this number, leave the other one unchanged.
 NEUTRAL: dict[str, tuple[tuple[int, float], ...]] = {
     "mul": ((1, 1.0), (2, 1.0)), "div": ((2, 1.0),), "sub": ((2, 0.0),),
     "add": ((1, -0.0), (2, -0.0)),
@@ -32,7 +32,7 @@ NEUTRAL: dict[str, tuple[tuple[int, float], ...]] = {
 
 
 def constants(program: Program) -> Program:
-    """With what is known beforehand as constants, and without arithmetic that changes nothing."""
+    """Computes known results in advance, and removes arithmetic that changes nothing."""
     uses, known, steps = Uses.of(program), dict[Slot, Slot](), []
     for step in program:
         if any(walk.buf in known for walk in reads(step)):
@@ -52,8 +52,8 @@ def _one_of(constant: Slot | None, walk: Walk) -> Walk:
 
 
 def _number(walk: Walk) -> Any:
-    """The number that the walk reads, if it is a constant's of the host, and no other; else None.
-    (Beside operands on a device such a one is handed over by its value.)"""
+    """The number that the walk reads, if it is a single number of a constant on the host; else
+    None. (Beside operands on a device, such a number is passed by value.)"""
     if walk.buf.role != "constant" or 0 in walk.shape or walk.buf.device != DEVICE:
         return None
     alone = all(n == 1 or s == 0 for n, s in zip(walk.shape, walk.strides, strict=True))
@@ -61,7 +61,7 @@ def _number(walk: Walk) -> Any:
 
 
 def _is_equal_numbers(step: Step) -> bool:
-    """Is what it writes known, and the same number everywhere?"""
+    """Is its result known, and the same number everywhere?"""
     if 0 in step.out.shape or step.signature.agree != "exact" or may_refuse(step):
         return False
     if step.kernel == "fill":
@@ -78,13 +78,13 @@ def _computed(step: Step) -> Slot:
 
 
 def _without_neutral(step: Step) -> Step:
-    """A copy in place of `x * 1` and its like."""
+    """A copy instead of `x * 1` and the like."""
     operands, dtype = walks(step), step.dtype
     for position, number in NEUTRAL.get(step.kernel, ()):
         found = _number(operands[position])
         if dtype.is_float:
             neutral = found == number and math.copysign(1, found) == math.copysign(1, number)
-        else:  # of bools, `add` is or, and `mul` is and
+        else:  # for bools, `add` is or, and `mul` is and
             neutral = found is not None and found == int(number)
         if neutral:
             return Step("copy", dtype, operands[0], (operands[3 - position],), where=step.where)

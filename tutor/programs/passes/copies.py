@@ -1,4 +1,4 @@
-"""Copies: what nobody changes afterwards need not be there twice.
+"""Copies: removes copies of memory that is not changed afterwards.
 
     t0 = copy(x0)                  (gone)
     y0 = exp(t0)                   y0 = exp(x0)
@@ -6,9 +6,9 @@
     t1 = sub(s0, x1)               s0 = sub(s0, x1)
     s0 = copy(t1)                  (gone)
 
-Two ways to do without a copy. Read the original: if all who read the copy can, and before anybody
-changes the original. Or write where the copy would be: if nobody needs what stands there in
-between, and the step either reads nothing of it or reads each element before it writes that one.
+There are two ways to avoid a copy. Read the original: if all readers of the copy can, before the
+original is changed. Or write directly to the copy's place: if its content is not needed in between,
+and the step either reads nothing of it or reads each element before writing that element.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tutor.programs.program import Program, Slot, Walk, walks
 
 
 def copies(program: Program) -> Program:
-    """Without copies that can be spared: again as long as one that went has freed another."""
+    """Removes unneeded copies, repeatedly, because removing one may free another."""
     while any(step.kernel == "copy" for step in program):
         fewer = _written_at_once(_read_from_the_original(program))
         if len(fewer) == len(program):
@@ -63,7 +63,7 @@ def _read_from_the_original(program: Program) -> Program:
 def _instead(
     uses: Uses, program: Program, use: Use, out: Walk, source: Walk, i: int
 ) -> Walk | None:
-    """What a reader of the copy may read in its place; None if it must read the copy."""
+    """What a reader of the copy may read instead; None if it must read the copy."""
     walk = through(use.walk, out, source)
     if walk is None or uses.is_changed(source, i, use.at):
         return None
@@ -75,8 +75,8 @@ def _instead(
 
 
 def _is_as_fast(program: Program, readers: list[Use], source: Walk) -> bool:
-    """Is the original read as fast as the copy, which lies row by row? If it is scattered, a kernel
-    must know how to walk that, and do so once: else it pays to have it copied first."""
+    """Is the original read as fast as the copy, which lies row by row? If it is scattered, its only
+    reader must be a kernel that can walk that; otherwise copying it first pays."""
     if not is_scattered(source):
         return True
     return len(readers) == 1 and _walks_squares(program.steps[readers[0].at])
@@ -88,7 +88,7 @@ def _walks_squares(step: Step) -> bool:
 
 
 def _reading(step: Step, before: Walk, now: Walk) -> Step:
-    """The step with another operand to read."""
+    """The step with another input operand."""
     return step.over([now if walk == before else walk for walk in walks(step)])
 
 
@@ -97,7 +97,7 @@ def _reading(step: Step, before: Walk, now: Walk) -> Step:
 
 def _written_at_once(program: Program) -> Program:
     uses, steps = Uses(program), list[Step | None](program.steps)
-    moved: dict[Slot, tuple[Walk, Walk]] = {}  # a slot that is gone: what was copied, and where to
+    moved: dict[Slot, tuple[Walk, Walk]] = {}  # removed slot: (the source of the copy, its target)
     refusals = [i for i, step in enumerate(program) if may_refuse(step)]
     copied = [(i, step) for i, step in enumerate(program) if step.kernel == "copy"]
     for i, step in sorted(copied, key=lambda copy: not walks(copy[1])[0].buf.lasts):
@@ -133,9 +133,9 @@ def _written_at_once(program: Program) -> Program:
 def _may_all_move(
     uses: Uses, moved: dict[Slot, tuple[Walk, Walk]], out: Walk, source: Walk
 ) -> bool:
-    """Can all who walk what was copied walk the copy? They can where both lie alike. Else each of
-    them has to be asked, so those must be known that were moved here before. (And where it would be
-    scattered to one side or the other, a copy is the fastest way to change sides.)"""
+    """Can all steps that walk the original walk the copy instead? They can if both have the same
+    layout. Otherwise each walk is checked, so none may have been moved here before. (If one side is
+    scattered, a copy is the fastest way to change the layout.)"""
     if source.is_whole:
         return True
     if is_scattered(source) or is_scattered(out):
@@ -146,7 +146,7 @@ def _may_all_move(
 
 
 def _place(uses: Uses, maker: Step, to: Walk, made: int, i: int) -> int | None:
-    """Where the step may write there at once: where it is, or where the copy is."""
+    """The position from which the step may write there directly: its own, the copy's, or None."""
     if maker.signature.form in ("update", "draw", "fused") or len(writes(maker)) > 1:
         return None
     if is_scattered(to) and not _walks_squares(maker):
@@ -161,12 +161,12 @@ def _place(uses: Uses, maker: Step, to: Walk, made: int, i: int) -> int | None:
 
 
 def _refuses(refusals: list[int], first: int, last: int) -> bool:
-    """May one of these steps, both counted, raise? What is outside must not change before that."""
+    """May a step from `first` to `last` inclusive raise? Visible memory must not change before."""
     return bisect_left(refusals, first) < bisect_right(refusals, last)
 
 
 def _elsewhere(moved: dict[Slot, tuple[Walk, Walk]], step: Step) -> Step:
-    """The step, with what it walks of slots that are gone as it lies now."""
+    """The step, with its walks over removed slots moved to their new memory."""
     if moved.keys().isdisjoint(walk.buf for walk in walks(step)):
         return step
     operands = []

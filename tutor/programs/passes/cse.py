@@ -1,14 +1,14 @@
-"""Common steps: what was computed before is not computed again.
+"""Common steps: computes equal results only once (common subexpression elimination).
 
     t0 = exp(x0)                   t0 = exp(x0)
     t1 = exp(x0)                   y0 = mul(t0, t0)
     y0 = mul(t0, t1)
 
-Two steps are equal if the kernel is, the parameters are, and they read the same elements of the
-same memory, which nobody has written in between: so what they read is named by the slot and how
-often that was written before. A step that changes what it reads (an update, a draw of random
-numbers) is never equal to another. The second result is then the first one, under another name.
-Where somebody asked for both of them afterwards, it is copied, for they are two Buffers.
+Two steps are equal if they have the same kernel and parameters, and read the same elements of the
+same memory, unwritten in between: so an input is identified by its slot and the number of earlier
+writes to it. A step that changes its input (an update, a draw of random numbers) is never equal to
+another. The second result becomes another name for the first. If both are needed afterwards, the
+result is copied, because they are two Buffers.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from tutor.backends.step import Step
 from tutor.programs.passes.uses import Uses, reads, writes
 from tutor.programs.program import Program, Slot, Walk, renamed, walks
 
-SMALL = 64  # numbers: constants up to here are looked at, whether they are equal
+SMALL = 64  # numbers: constants up to this size are compared
 
 
 def common(program: Program) -> Program:
-    """With each thing computed once."""
+    """Computes equal results only once."""
     uses = Uses.of(program)
-    same = _equal_constants(program)  # from a slot to that which stands for it
-    taken: dict[Slot, Slot] = {}  # temps that are an output, as was found later
+    same = _equal_constants(program)  # from a slot to the slot that replaces it
+    taken: dict[Slot, Slot] = {}  # temps that turn out to be an output
     version: defaultdict[Slot, int] = defaultdict(int)
     results: dict[Hashable, Walk] = {}
     steps = []
@@ -56,7 +56,7 @@ def common(program: Program) -> Program:
 
 
 def _key(step: Step, version: dict[Slot, int]) -> Hashable:
-    """What is equal where two steps compute the same; None for what is never equal to another."""
+    """A key that is equal if two steps compute the same; None if no step equals this one."""
     if len(writes(step)) > 1 or writes(step)[0].buf in {walk.buf for walk in reads(step)}:
         return None
     read = tuple((walk, version[walk.buf]) for walk in reads(step))

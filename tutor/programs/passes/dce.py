@@ -1,12 +1,12 @@
-"""Dead steps: what nobody sees is not computed.
+"""Dead steps: removes computations whose results are never seen.
 
-    t0 = exp(x0)                   (gone: nobody reads t0)
+    t0 = exp(x0)                   (gone: t0 is never read)
     y0 = mul(x0, x0)               y0 = mul(x0, x0)
 
-From the last step back to the first, `wanted` holds what is still going to be seen: at the end all
-of what lasts, and before a step that stays what it reads. A step that fills a slot as a whole makes
-unseen what was there before. A step that may refuse its numbers stays: without it, a Program would
-let pass what the user's code raises an error for.
+From the last step back to the first, `wanted` holds the walks that will still be read: at the end
+all slots that last, and before each kept step its inputs. A step that fills a whole slot makes the
+slot's earlier content dead. A step that may refuse its numbers stays: without it, a Program would
+accept numbers for which the user's code raises an error.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tutor.programs.program import Program, Slot, Walk
 
 
 def dead(program: Program) -> Program:
-    """Without the steps whose results nobody sees."""
+    """Removes the steps whose results are never seen."""
     wanted: dict[Slot, set[Walk]] = {s: {whole(s)} if s.lasts else set() for s in program.slots}
     kept = []
     for step in reversed(program.steps):

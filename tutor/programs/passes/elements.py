@@ -1,4 +1,4 @@
-"""Which elements of a slot's memory a Walk visits, and the same elements as another Walk."""
+"""The elements of a slot's memory that a Walk visits, and the same elements as another Walk."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tutor._storage.layout import Shape, reach, reshape_strides
 from tutor.programs.program import Slot, Walk
 
 LINE = 64  # bytes of a cache line
-NEAR = 65536  # bytes that stay in the caches next to a core, whatever else is walked
+NEAR = 65536  # bytes that stay in a core's own caches, whatever else is walked
 
 
 def whole(slot: Slot) -> Walk:
@@ -18,8 +18,8 @@ def whole(slot: Slot) -> Walk:
 
 
 def same(a: Walk, b: Walk) -> bool:
-    """Do both visit the same elements in the same order? The stride of an axis of size 1 says
-    nothing."""
+    """Do both visit the same elements in the same order? The stride of an axis of size 1 is
+    ignored."""
     if a.buf is not b.buf or a.offset != b.offset or a.shape != b.shape:
         return False
     return a.strides == b.strides or all(
@@ -28,7 +28,7 @@ def same(a: Walk, b: Walk) -> bool:
 
 
 def overlap(a: Walk, b: Walk) -> bool:
-    """May the two have an element in common? False only where it is certain that they have none."""
+    """May the two have an element in common? False only if they certainly have none."""
     if a.buf is not b.buf or 0 in a.shape or 0 in b.shape:
         return False
     if a.is_whole or b.is_whole:
@@ -38,19 +38,19 @@ def overlap(a: Walk, b: Walk) -> bool:
     if high < first or last < low:
         return False
     steps = {abs(stride) for _, stride in [*_steps(a), *_steps(b)]}
-    if (low - first) % (math.gcd(*steps) or 1):  # one has the even positions, the other the odd
+    if (low - first) % (math.gcd(*steps) or 1):  # one has even positions, the other odd, say
         return False
     return not _apart(_spans(a, low, steps), _spans(b, first, steps))
 
 
 def _steps(walk: Walk) -> Iterator[tuple[int, int]]:
-    """Size and stride of each axis that leads to other elements."""
+    """Size and stride of each axis along which the elements differ."""
     return ((n, s) for n, s in zip(walk.shape, walk.strides, strict=True) if n > 1 and s)
 
 
 def _spans(walk: Walk, low: int, steps: set[int]) -> list[tuple[int, int]] | None:
-    """The walk as a box: from where to where it goes in units of each of the steps, the largest
-    first. None where a step is no multiple of the next, or the box sticks out of a row."""
+    """The walk as a box: its first and last position in units of each step, the largest first. None
+    if a step is not a multiple of the next, or the box extends beyond a row."""
     spans, room = [], 0
     for step in sorted(steps, reverse=True):
         extent = sum((n - 1) for n, s in _steps(walk) if abs(s) == step)
@@ -63,16 +63,16 @@ def _spans(walk: Walk, low: int, steps: set[int]) -> list[tuple[int, int]] | Non
 
 
 def _apart(a: list[tuple[int, int]] | None, b: list[tuple[int, int]] | None) -> bool:
-    """Is there a direction in which one box ends before the other begins? Two columns of one
-    matrix, say, of which neither is before the other in memory."""
+    """Is there a direction in which one box ends before the other begins? For example, two columns
+    of a matrix, neither of which is before the other in memory."""
     if a is None or b is None:
         return False
     return any(x[1] < y[0] or y[1] < x[0] for x, y in zip(a, b, strict=True))
 
 
 def is_scattered(walk: Walk) -> bool:
-    """Does each element of a row lie in another cache line, of too many for the L1 and L2 caches to
-    keep them until the next row comes along? So it is with a large matrix that is transposed."""
+    """Is each element of a row in a different cache line, with more lines than the L1 and L2 caches
+    can keep until the next row? This is true of a large transposed matrix."""
     size = walk.buf.dtype.itemsize
     if math.prod(walk.shape) * size <= NEAR:
         return False
@@ -81,7 +81,7 @@ def is_scattered(walk: Walk) -> bool:
 
 
 def viewed(walk: Walk, shape: Shape) -> Walk | None:
-    """The same elements in the same order as another shape; None where no strides can say it."""
+    """The same elements in the same order in another shape; None if no strides can express it."""
     if walk.shape == shape:
         return walk
     if math.prod(walk.shape) != math.prod(shape):
@@ -91,12 +91,12 @@ def viewed(walk: Walk, shape: Shape) -> Walk | None:
 
 
 def covers(walk: Walk) -> bool:
-    """Does it visit each number of its slot once, in whatever order of axes?"""
+    """Does it visit each number of its slot once, in any order of axes?"""
     return _sorted(walk, walk)[0].is_whole
 
 
 def _sorted(first: Walk, second: Walk) -> tuple[Walk, Walk]:
-    """Both with their axes in the order in which the first one lies in memory."""
+    """Both with their axes in the memory order of the first."""
     axes = sorted(range(len(first.shape)), key=lambda a: (first.shape[a] == 1, -first.strides[a]))
     return (
         first._replace(
@@ -111,12 +111,12 @@ def _sorted(first: Walk, second: Walk) -> tuple[Walk, Walk]:
 
 
 def through(walk: Walk, made: Walk, source: Walk) -> Walk | None:
-    """`made` was filled from `source`, element by element: what `walk` reads of `made`'s slot, read
-    from the source. None where no strides can say it.
+    """`made` was filled from `source`, element by element: the elements of `made` that `walk`
+    reads, as a walk of the source. None if no strides can express it.
 
-    Where `made`, its axes sorted, lies row by row, position p of it is source's element p in the
-    same order. A run of source's axes that step on evenly counts as one axis, of `size` elements
-    that are `flat` apart in `made`; an axis of `walk` must stay within one run.
+    If `made`, with its axes sorted, is contiguous, its position p is element p of the source in the
+    same order. A run of source axes with uniform steps counts as one axis, of `size` elements that
+    are `flat` apart in `made`; an axis of `walk` must stay within one run.
     """
     if same(walk, made):
         return source

@@ -1,12 +1,12 @@
-"""Epilogue: what follows a product is done while its result is still in registers.
+"""Epilogue: a relu after a product is applied while the result is still in registers.
 
     t0 = linear(x0, s0, s1) relu=False
     t1 = relu(t0)                             t1 = linear(x0, s0, s1) relu=True
 
-A relu may see the product in another shape. Only where nobody else reads what stands before it. Its
-derivative does not: it is computed from the relu's result. The bits are the same: a relu leaves a
-number as it is or makes it 0, so it does not matter whether that is rounded to the result's dtype
-before or after. What else follows a product: products.py.
+The relu may read the product in another shape. Nothing else may read the product; the relu's
+derivative does not, since it is computed from the relu's result. The bits are the same: a relu
+keeps a number or makes it 0, so it does not matter whether the number is rounded to the result's
+dtype before or after. For other steps after a product, see products.py.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tutor.programs.program import Program, walks
 
 
 def epilogue(program: Program) -> Program:
-    """With each relu in the linear layer before it."""
+    """Moves each relu into the linear layer before it."""
     uses, steps = Uses(program), list[Step | None](program.steps)
     for i, step in enumerate(program):
         if step.kernel != "relu":

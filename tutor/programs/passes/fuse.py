@@ -1,4 +1,4 @@
-"""Fuse: a chain of elementwise steps becomes one step of the kernel `fused`.
+"""Fuse: a chain of elementwise steps becomes one step with the kernel `fused`.
 
     t0 = mul(x0, c0)               y0 = fused(x0, c0, c1)
     t1 = add(t0, c1)                   r0 = mul.float32 i0 i1
@@ -6,11 +6,11 @@
     y0 = sum(t2)                       r2 = relu.float32 r1
                                        o0 = sum.float32 r2
 
-The numbers in between never reach memory: x0 is read once, and y0 is written. What somebody outside
-of the chain reads too (a backward, say) is written as one more result. Nothing is computed twice:
-what two chains need is made by the one and read by the other. chains.py says which steps go
-together, tutor/backends/bytecode.py how the code reads; each instruction is computed by the kernel
-that it names, so the bits are the same.
+Intermediate numbers never reach memory: x0 is read once, and y0 is written. A number that is also
+read outside the chain (by a backward, say) is written as one more result. Nothing is computed
+twice: a number that two chains need is computed by one and read by the other. chains.py decides
+which steps are fused, tutor/backends/bytecode.py defines the code; each instruction is computed by
+the kernel that it names, so the bits are the same.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from tutor.programs.program import Program, Walk, walks
 
 
 def fuse(program: Program) -> Program:
-    """With each chain of elementwise steps as one step."""
+    """Fuses each chain of elementwise steps into one step."""
     uses, steps = Uses.of(program), list[Step]()
-    freed = False  # memory that something else is written to, which had to wait for the chain
+    freed = False  # was memory freed whose next writer had to wait for the chain?
     for chain in Chains(program).in_order():
         one = _fused(chain, uses) if len(chain.steps) > 1 else None
         steps += [one] if one else chain.steps.values()
@@ -38,7 +38,7 @@ def fuse(program: Program) -> Program:
 
 
 def _fused(chain: Chain, uses: Uses) -> Step | None:
-    """The chain as one step; None if nobody wants what it makes, or what its end is."""
+    """The chain as one step; None if no result is needed, or if its final reduction is not."""
     code = _Code()
     for step in chain.steps.values():
         code.add(step)
@@ -46,7 +46,7 @@ def _fused(chain: Chain, uses: Uses) -> Step | None:
     wanted = {key: out for key, out in code.written.items() if _is_wanted(chain, uses, out)}
     if not wanted or not (is_map(last) or _is_wanted(chain, uses, walks(last)[0])):
         return None
-    first = next(reversed(wanted))  # what is reduced, if anything is, was written last
+    first = next(reversed(wanted))  # the reduction's result, if there is one, was written last
     results = [first, *[key for key in wanted if key != first]]
     instructions = code.finished(results)
     out, *others = [wanted[key] for key in results]
@@ -61,12 +61,12 @@ def _fused(chain: Chain, uses: Uses) -> Step | None:
 
 
 def _is_wanted(chain: Chain, uses: Uses, out: Walk) -> bool:
-    """Does anybody see what the chain writes there?"""
+    """Is the chain's result there needed outside the chain?"""
     return out.buf.lasts or any(use.at not in chain.steps for use in uses.reads[out.buf])
 
 
 def _key(walk: Walk) -> Walk:
-    """The walk, equal to all that visit the same elements in the same order."""
+    """The walk, normalized: equal for all walks over the same elements in the same order."""
     if 1 not in walk.shape:
         return walk
     strides = [0 if n == 1 else s for n, s in zip(walk.shape, walk.strides, strict=True)]
@@ -74,14 +74,14 @@ def _key(walk: Walk) -> Walk:
 
 
 class _Code:
-    """Instructions, as they are put together. A number is named by where it comes from: "i0" an
-    input, "0" the instruction of that number."""
+    """The instructions, as they are assembled. A number is named by its origin: "i0" is an input,
+    "0" is the result of instruction 0."""
 
     def __init__(self) -> None:
         self.inputs: list[Walk] = []
         self.rows: list[Instruction] = []
         self.written: dict[Walk, Walk] = {}  # in the order of the latest writes
-        self.number: dict[Walk, str] = {}  # what stands there now, or did at first
+        self.number: dict[Walk, str] = {}  # the name of its current, or first, number
 
     def add(self, step: Step) -> None:
         args = tuple([self._read(walk) for walk in reads(step)])
@@ -104,8 +104,8 @@ class _Code:
         return self.number[key]
 
     def finished(self, results: list[Walk]) -> list[Instruction]:
-        """With the destinations: the results in this order, and registers for all others. What is a
-        result twice, or an input, is copied."""
+        """The instructions with destinations: the results in this order, and registers for all
+        others. A number that is several results, or an input, is copied."""
         names: dict[str, str] = {}
         copied = []
         for n, key in enumerate(results):

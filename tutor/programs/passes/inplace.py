@@ -1,12 +1,12 @@
-"""In place: a result takes the memory of an input that nobody needs any more.
+"""In place: a result takes the memory of an input that is no longer needed.
 
     t0 = exp(x0)                   t0 = exp(x0)
     t1 = add(t0, x1)               t0 = add(t0, x1)
     y0 = sum(t1)                   y0 = sum(t0)
 
-So less memory is walked, and what is written is in the cache already. Only where each element is
-read before it is written, by a kernel that works element by element on exactly the same elements;
-and only memory that the Program made: an input or a state is somebody else's.
+So less memory is used, and the written memory is already in the cache. This requires a kernel that
+works element by element on exactly the same elements, reading each before writing it; and memory
+that the Program made: an input or a state belongs to the caller.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tutor.programs.program import Program, Slot, Walk, renamed
 
 
 def inplace(program: Program) -> Program:
-    """With each result where an input was, if that ends there."""
+    """Writes each result over an input that is dead after the step."""
     uses, steps = Uses.of(program), []
     place: dict[Slot, Slot] = {}  # from a slot to the one whose memory it has
     for i, step in enumerate(program):
@@ -37,7 +37,7 @@ def inplace(program: Program) -> Program:
 
 
 def _is_chain(step: Step) -> bool:
-    """Is it of elementwise kernels alone? A product writes before it has read everything."""
+    """Does it have elementwise kernels only? A product writes before it has read everything."""
     return step.kernel == "fused" and product(str(step.params["code"])) is None
 
 
@@ -64,8 +64,8 @@ def _begins(uses: Uses, slot: Slot, i: int) -> bool:
 
 
 def _read_first(step: Step, position: int, out: Walk) -> bool:
-    """Is the input at this position read before `out` is written? By one kernel it is; of a fused
-    step it depends on the order of its instructions."""
+    """Is the input at this position read before `out` is written? True for a single kernel; for a
+    fused step it depends on the order of its instructions."""
     if step.kernel != "fused":
         return True
     if step.params["axis"]:

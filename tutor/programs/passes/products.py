@@ -1,24 +1,24 @@
-"""Products: the chain that follows a product is done row by row, while the rows are in the cache.
+"""Products: the chain after a product runs row by row, while the rows are in the cache.
 
     t0 = matmul(x0, s0)            y0 = fused(x0, s0, c0, x1)
     y0 = fused(t0, c0, x1)             r0 = matmul.float32 i0 i1
         r0 = mul.float32 i0 i1         r1 = mul.float32 r0 i2
         o0 = add.float32 r0 i2         o0 = add.float32 r1 i3
 
-So gelu, a residual, a mask, and the derivative of what stood before a layer (its relu, say) take no
-pass over memory of their own: the product is written where the result will be, read from the cache,
-and written over. Each step works as by itself, so the bits are the same. (This is what the field
-calls an epilogue; the simplest of them, a relu, is done in registers: epilogue.py.)
+So gelu, a residual, a mask, and the derivative of the step before a layer (its relu, say) need no
+separate pass over memory: the product is written where the result will be, read from the cache, and
+overwritten. Each step computes the same as on its own, so the bits are the same. (This is known as
+an epilogue; the simplest, a relu, is done in registers: epilogue.py.)
 
-Only where nobody else reads the product, and the result lies row by row and needs no memory that is
-still read. It pays where a product is larger than the cache and has few terms. On one thread, with
-1 MB of L2 cache, 64 products of 512 x 16 x 512, scaled as scores of attention are, take 0.77 of the
-time, 4096 x 64 x 512 with a residual 0.96. What stays in the cache takes as long as before: steps
-of MLPs for MNIST and of a GPT 64 wide 0.98 to 1.01. Of the GPT's 219 MB 17 are not walked any more.
+Nothing else may read the product, and the result must be contiguous and not take memory that is
+still read. It pays if a product is larger than the cache and has few terms. On one thread, with 1
+MB of L2 cache, 64 products of 512 x 16 x 512, scaled like attention scores, take 0.77 of the time,
+4096 x 64 x 512 with a residual 0.96. Products that stay in the cache take as long as before: steps
+of MLPs for MNIST and of a GPT 64 wide 0.98 to 1.01. The GPT saves 17 of 219 MB of memory traffic.
 
-An optimizer's update does not go into the product that makes its gradient. The gradient is wanted
-afterwards (`.grad`), so it is written in either case, and one read out of three to seven is all
-that would be spared. Tried with both cut into pieces of some rows, steps of MLPs took as long as
+An optimizer's update does not go into the product that makes its gradient. The gradient is needed
+afterwards (`.grad`), so it is written in either case, and only one read out of three to seven would
+be saved. In an experiment with both cut into pieces of some rows, steps of MLPs took as long as
 before or longer: 784-128-10 with SGD 1.0 to 1.13 times, 784-2048-2048-10 with Adam, whose weights
 and moments are a hundred times as large as the cache, 0.99 to 1.08 times.
 """
@@ -43,7 +43,7 @@ from tutor.programs.program import Program, walks
 
 
 def products(program: Program) -> Program:
-    """With each chain in the product before it."""
+    """Moves each chain into the product before it."""
     uses, steps = Uses(program), list[Step | None](program.steps)
     for i in range(len(program)):
         chain = steps[i]
@@ -58,8 +58,8 @@ def products(program: Program) -> Program:
 
 
 def place(uses: Uses, made: Step, chain: Step, first: int, last: int) -> int | None:
-    """Where a step and a later one that reads it can be done at once: where the first is, or where
-    the last is; None where neither can be. (The first writes a temp that nobody else touches.)"""
+    """The position where a step and a later one that reads it can run together: that of the first
+    or of the last; None if neither works. (The first writes a temp that no other step touches.)"""
     if made.device != chain.device:
         return None
     ready = not any(uses.is_changed(walk, first, last) for walk in reads(chain))
@@ -70,8 +70,8 @@ def place(uses: Uses, made: Step, chain: Step, first: int, last: int) -> int | N
 
 
 class Pair(NamedTuple):
-    """A product, step number `at`, and the step that alone reads it, walked in its shape: of the
-    inputs of this one, `mine` are the product."""
+    """A product, step number `at`, and its only reader, `chain`, walked in the product's shape;
+    `mine` are the positions of those inputs of `chain` that are the product."""
 
     made: Step
     at: int
@@ -79,7 +79,7 @@ class Pair(NamedTuple):
     mine: tuple[int, ...]
 
     def together(self) -> Step:
-        """Both as one step."""
+        """The Pair as one step."""
         made, chain = self.made, self.chain
         inputs, outs = reads(chain), writes(chain)
         others = [n for n in range(len(inputs)) if n not in self.mine]
@@ -106,7 +106,7 @@ def _named(numbers: range) -> tuple[str, ...]:
 
 
 def _rows(chain: Step) -> tuple[Instruction, ...]:
-    """The chain's instructions; of one kernel, itself."""
+    """The chain's instructions; a single kernel is one instruction."""
     if chain.kernel == "fused":
         return parse(str(chain.params["code"]))
     dtype = chain.out.buf.dtype if chain.kernel == "cast" else chain.dtype
@@ -114,7 +114,7 @@ def _rows(chain: Step) -> tuple[Instruction, ...]:
 
 
 def _pair(uses: Uses, steps: list[Step | None], chain: Step, i: int) -> Pair | None:
-    """The product that the chain can be done with: the first one that it reads."""
+    """The Pair of the chain and the first product it reads that it can run with, or None."""
     if not _is_chain(chain) or may_refuse(chain):
         return None
     for walk in reads(chain):
@@ -135,7 +135,7 @@ def _is_chain(step: Step) -> bool:
 
 
 def _fitting(made: Step, at: int, chain: Step) -> Pair | None:
-    """Both, if one call of the kernel can do them, and without memory of its own."""
+    """The Pair, if one call of the kernel can do both without extra memory."""
     z = walks(made)[0]
     found = [viewed(walk, z.shape) for walk in walks(chain)]
     operands = [walk for walk in found if walk is not None]

@@ -1,12 +1,12 @@
-"""Versions: what is overwritten as a whole is another temp from then on.
+"""Versions: each full overwrite of a temp gets a name of its own (SSA).
 
     t0 = copy(x0)                  t0 = copy(x0)
     t0 = mul(t0, c0)               t1 = mul(t0, c0)
     y0 = exp(t0)                   y0 = exp(t1)
 
-Code that works in place says less than it seems to: that two results have one place in memory. When
-each has its own, one step makes it and others read it, which is all that the passes after this one
-ask; and the last of them gives back the memory that can be spared.
+Code that works in place only states that two results share memory. Once each has its own, one step
+makes it and others read it, which is the form that later passes need; the last of them gives the
+memory back where that is possible.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from tutor.programs.program import Program, Slot, renamed, walks
 
 
 def versions(program: Program) -> Program:
-    """With a slot of its own for each time that a temp or output is written as a whole."""
+    """Gives each full overwrite of a temp or output a slot of its own."""
     begun = [_begun(step) for step in program]
     left = Counter(slot for slots in begun for slot in slots.values())
-    now: dict[Slot, Slot] = {}  # what stands for a slot at the moment; in the end it does itself
+    now: dict[Slot, Slot] = {}  # the current version of a slot; the last one is the slot itself
     steps = []
     for step, slots in zip(program, begun, strict=True):
         step = renamed(step, now)
@@ -39,15 +39,15 @@ def versions(program: Program) -> Program:
 
 
 def _begun(step: Step) -> dict[int, Slot]:
-    """The temps and outputs of which the step leaves nothing that was there before, by the operand
-    that is written. By the same operand that they write, an update reads what it moves, and a draw
-    its counter: there nothing begins."""
+    """The temps and outputs that the step overwrites completely, by the number of the written
+    operand. An update reads the parameter that it writes, and a draw reads its counter, so these
+    operands do not count."""
     written, count = writes(step), len(walks(step))
     if step.signature.form == "update":
         return {}
     if step.signature.form == "draw":
         written = written[:1]
-    places = [0, *range(count - len(written) + 1, count)]  # of a fused step the last ones
+    places = [0, *range(count - len(written) + 1, count)]  # the last operands of a fused step
     return {
         place: walk.buf
         for place, walk in zip(places, written, strict=True)

@@ -1,4 +1,4 @@
-"""Pieces: a sum of arrays that are 0 but for a part each is put together from these parts.
+"""Pieces: a sum of zero-padded slices is assembled from the slices.
 
     t0 = fill(value=0.0)           t4[left] = add(x0, c0)       with c0 = 0
     t0[left] = copy(x0)            t4[right] = add(x1, c0)
@@ -6,9 +6,9 @@
     t1[right] = copy(x1)
     t4 = add(t0, t1)
 
-This is what the gradients of slices are: queries, keys and values cut out of one product, or the
-moments of a sequence, each with a gradient as large as the whole. The parts must lie apart. Adding
-0 is not left out, because it makes +0 of -0; where no part is, 0 is filled in.
+Gradients of slices are such sums: queries, keys and values cut out of one product, or the time
+steps of a sequence, each with a gradient as large as the whole. The slices must not overlap. Adding
+0 is kept, because it turns -0 into +0; positions outside all slices are filled with 0.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tutor.programs.program import Program, Slot, Walk, walks
 
 
 class Piece(NamedTuple):
-    """Where an array is not 0, what stands there, and since which step that is known."""
+    """The nonzero part of an array, its source, and the step after which this is known."""
 
     place: Walk
     source: Walk
@@ -33,10 +33,10 @@ class Piece(NamedTuple):
 
 
 def pieces(program: Program) -> Program:
-    """With sums of parts put together from the parts."""
+    """Assembles sums of zero-padded slices from the slices."""
     uses, steps = Uses.of(program), list[Step]()
     found: dict[Slot, list[Piece]] = {}
-    sums: dict[int, list[Piece]] = {}  # the steps that add such arrays
+    sums: dict[int, list[Piece]] = {}  # steps that add such arrays
     for i, step in enumerate(program):
         out = walks(step)[0]
         if step.kernel == "copy" and _is_in_zeros(program, uses, out, i):
@@ -58,8 +58,8 @@ def pieces(program: Program) -> Program:
 
 
 def _is_in_zeros(program: Program, uses: Uses, out: Walk, i: int) -> bool:
-    """Does step i write a part of a temp that was filled with 0, and is otherwise only read, and
-    later?"""
+    """Does step i write a part of a temp that was filled with 0, and is otherwise only read, after
+    that?"""
     written, read = uses.writes[out.buf], uses.reads[out.buf]
     if out.buf.role != "temp" or out.buf.dtype is bool_ or [u.at for u in written[1:]] != [i]:
         return False
@@ -71,7 +71,7 @@ def _is_in_zeros(program: Program, uses: Uses, out: Walk, i: int) -> bool:
 
 
 def _sum_of(found: dict[Slot, list[Piece]], step: Step) -> list[Piece]:
-    """The parts of a sum of two arrays that are made of parts; none where they meet."""
+    """The parts of a sum of two such arrays; an empty list if the parts overlap."""
     out, x, y = walks(step)
     parts, others = found.get(x.buf, []), found.get(y.buf, [])
     fit = out.is_whole and x.is_whole and y.is_whole and len(parts) + len(others) <= MOST
@@ -83,7 +83,7 @@ def _sum_of(found: dict[Slot, list[Piece]], step: Step) -> list[Piece]:
 
 
 def _zero(program: Program, dtype: DType) -> Slot:
-    """A constant that is 0: one that is there, or another."""
+    """A constant that is 0: an existing one, or a new one."""
     zero = Buffer([0], dtype=dtype)
     for slot in program.slots:
         kind = slot.role, slot.count, slot.dtype, slot.device
@@ -96,7 +96,7 @@ def _zero(program: Program, dtype: DType) -> Slot:
 
 
 def _put_together(step: Step, parts: list[Piece], zero: Slot) -> list[Step]:
-    """The steps that write each part of what `step` added up, and 0 between them."""
+    """The steps that write each part of the sum of `step`, and 0 between them."""
     out = walks(step)[0]
     made = []
     if sum(math.prod(p.place.shape) for p in parts) < out.buf.count:

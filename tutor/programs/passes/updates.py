@@ -1,14 +1,14 @@
-"""Updates side by side: the steps of optimizers one after another.
+"""Updates side by side: groups the steps of optimizers.
 
     p0 = sgd(g0)                   g0 = matmul(...)
     g1 = matmul(...)               g1 = matmul(...)
     p1 = sgd(g1)                   p0 = sgd(g0)
                                    p1 = sgd(g1)
 
-They are many, most are small, and none waits for another. So who runs them can take them together:
-the threads meet once after all of them, and not once after each. The order in a Program is that of
-its phases. A phase is what can be done without what the updates before it have changed; then come
-the updates that can be done by then.
+They are many, most are small, and none waits for another. So a backend can run them as a group, and
+the threads synchronize once after the group instead of after each update. The Program is ordered by
+phases. A phase begins with the steps that depend only on updates of earlier phases, and ends with
+the updates that are then ready.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from tutor.programs.program import Program
 
 
 def updates(program: Program) -> Program:
-    """With the updates next to each other."""
+    """Puts optimizer updates next to each other."""
     steps, phases = program.steps, list[int]()
     for i, needed in enumerate(dependences(program)):
-        waits = not _is_update(steps[i])  # does it need another phase to follow an update?
+        waits = not _is_update(steps[i])  # does it need a new phase after an update?
         phases.append(
             max((phases[n] + (waits and _is_update(steps[n])) for n in needed), default=0)
         )

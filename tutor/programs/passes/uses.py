@@ -1,8 +1,8 @@
-"""Who reads and who writes a slot, and when: what every pass asks before it changes a Program.
+"""Def-use analysis: which steps read and write a slot. Every pass needs it to change a Program.
 
-A temp that is `made` is the simple case, and the most frequent: one step fills all of it, and those
-that read it come later. For whatever else changes (a parameter, a temp written piece by piece) the
-question is what happens between two steps.
+A temp with a `maker` is the simplest and most frequent case: one step fills all of it, and its
+readers come later. For anything else that changes (a parameter, a temp written in pieces), a pass
+checks which steps between two others touch it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tutor.programs.passes.elements import overlap, whole
 from tutor.programs.program import Program, Slot, Walk, walks
 
 INDEXED = {"gather", "scatter", "index_select", "cross_entropy", "cross_entropy_grad"}  # forms
-MOST = 32  # of uses of a slot that are told apart; beyond it, what follows waits for all of them
+MOST = 32  # uses of a slot that are tracked one by one; later steps wait for all beyond that
 
 
 class Use(NamedTuple):
@@ -36,14 +36,14 @@ writes = cast(Callable[[Step], tuple[Walk, ...]], attrgetter("writes"))
 
 
 def is_map(step: Step) -> bool:
-    """Is each element of out computed from the same element of each input? Then out may be where
-    an input is, and steps one after another may be one."""
+    """Is each element of out computed from the same element of each input? Then out may take the
+    place of an input, and consecutive steps may be fused."""
     return step.signature.form == "elementwise" and not step.signature.params
 
 
 def may_refuse(step: Step) -> bool:
-    """May it raise, depending on the numbers it finds: a position that is not there, an integer
-    divided by 0? Then it stays where it is among what can be seen from outside."""
+    """May it raise, depending on its numbers: an index out of range, an integer divided by 0? Then
+    its order relative to externally visible effects must not change."""
     if step.kernel == "fused":
         return any(row.may_refuse for row in parse(str(step.params["code"])))
     if step.kernel in DIVIDES:
@@ -61,7 +61,7 @@ class Uses:
             defaultdict[Slot, list[Use]](list),
             defaultdict[Slot, list[Use]](list),
         )
-        use = partial(tuple.__new__, Use)  # so many that it takes half as long
+        use = partial(tuple.__new__, Use)  # halves the time, as there are many
         for i, step in enumerate(program):
             for walk in reads(step):
                 self.reads[walk.buf].append(use((i, walk)))
@@ -70,21 +70,21 @@ class Uses:
 
     @classmethod
     def of(cls, program: Program) -> Uses:
-        """The same for whoever does not change it: found once for all passes that leave the
-        Program as it is."""
+        """The Uses for a pass that does not `move` steps: computed once and shared by all passes
+        that leave the Program unchanged."""
         if program.uses is None:
             program.uses = cls(program)
         return cast(Uses, program.uses)
 
     def move(self, step: Step, at: int) -> None:
-        """The step stands there now. (That it was elsewhere before only says too much.)"""
+        """Note that the step is now at `at`. (Its old Uses stay, which is only too cautious.)"""
         for found, several in ((self.reads, reads(step)), (self.writes, writes(step))):
             for walk in several:
                 insort(found[walk.buf], Use(at, walk), key=_at)
 
     def maker(self, slot: Slot) -> int | None:
-        """The step that fills all of it, if no other writes it, and none reads it before, and it is
-        nothing that was there before."""
+        """The step that fills the whole slot, if no other step writes it, none reads it before, and
+        the slot is a temp or output; else None."""
         found = self.writes[slot]
         if len(found) != 1 or slot.role not in ("temp", "output"):
             return None
@@ -93,15 +93,15 @@ class Uses:
         return at if walk.is_whole and first > at else None
 
     def last_read(self, slot: Slot) -> int:
-        """The last step that reads it; -1 if none does."""
+        """The last step that reads the slot; -1 if none does."""
         return self.reads[slot][-1].at if self.reads[slot] else -1
 
     def is_changed(self, walk: Walk, after: int, before: int) -> bool:
-        """Does a step between the two, which do not count, write an element of `walk`?"""
+        """Does a step strictly between the two write an element of `walk`?"""
         return _any(self.writes[walk.buf], walk, after, before)
 
     def is_read(self, walk: Walk, after: int, before: int) -> bool:
-        """Does a step between the two, which do not count, read an element of `walk`?"""
+        """Does a step strictly between the two read an element of `walk`?"""
         return _any(self.reads[walk.buf], walk, after, before)
 
     def is_touched(self, walk: Walk, after: int, before: int) -> bool:
@@ -117,27 +117,27 @@ def _any(uses: list[Use], walk: Walk, after: int, before: int) -> bool:
 
 
 class _History(NamedTuple):
-    """What has happened to a slot since it was last written as a whole."""
+    """The reads and writes of a slot since it was last written as a whole."""
 
     read: list[Use]
     written: list[Use]
 
 
 def dependences(program: Program) -> list[set[int]]:
-    """For each step the earlier ones that it must follow: which wrote what it reads, and which read
-    or wrote what it writes. Beside that, steps that may refuse stay in order, and the inputs and
-    states are not written before one that came first: what was refused has changed nothing more
-    than it would have. Only the latest are named: they follow what was before them.
+    """For each step, the earlier steps that it must follow: those that wrote its inputs, and those
+    that read or wrote its results. Besides, steps that may refuse stay in order, and inputs and
+    states are not written before an earlier such step, so that a refusal leaves exactly the changes
+    that it would have left. Only the latest steps are listed; they follow the ones before them.
     """
     found: list[set[int]] = []
     histories = {walk.buf: _History([], []) for step in program for walk in writes(step)}
     refused: set[int] = set()  # the last step that may have refused
-    seen_outside: set[int] = set()  # and those that have written an input or state since
+    seen_outside: set[int] = set()  # the steps that have since written an input or state
     for i, step in enumerate(program):
         needs: set[int] = set()
         written = writes(step)
         for walk in reads(step):
-            if history := histories.get(walk.buf):  # not of what is never written
+            if history := histories.get(walk.buf):  # none for a slot that is never written
                 needs.update(_meeting(walk, history.written))
         for walk in written:
             needs.update(_meeting(walk, histories[walk.buf].written))
@@ -159,8 +159,8 @@ def _meeting(walk: Walk, uses: list[Use]) -> list[int]:
 
 
 def _note(histories: dict[Slot, _History], step: Step, i: int, needs: set[int]) -> None:
-    """Write step i into the histories. One that has become long is cut: i follows all that is in
-    it, and stands for it from then on."""
+    """Enter step i into the histories. A history that has become long is cut: step i follows all
+    steps in it, and replaces them from then on."""
     for walk in writes(step):
         history = histories[walk.buf]
         for uses in history:

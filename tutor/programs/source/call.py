@@ -15,9 +15,8 @@ from tutor.programs.program import Slot, Walk, walks
 class Call:
     """A step, the names that its memory has in the source, and the dialect. Operand 0 is out.
 
-    A function of the source is handed one pointer for each memory, not for each operand: so what
-    two pointers lead to is apart, and the compiler is told so. Where an operand begins is in its
-    index.
+    A generated function gets one pointer per memory, not per operand. So pointers never alias, and
+    the source declares that (restrict). An operand's start is part of its index.
     """
 
     def __init__(self, number: int, step: Step, names: Mapping[Slot, str], c: Dialect) -> None:
@@ -35,12 +34,12 @@ class Call:
         return f"{self.names[self.walks[operand].buf]}[{found}]"
 
     def value(self, operand: int, variables: Iterable[Var] = (), more: str = "") -> str:
-        """The same as it is computed with."""
+        """The same element, loaded in the type in which it is computed."""
         return loaded(self.dtype(operand), self.place(operand, variables, more))
 
     def axes(self, *operands: int) -> list[Axis]:
-        """One loop for each axis, in which operand k moves by strides[k]; those that are not named
-        have out's shape, too, or stand still."""
+        """One loop for each axis, in which operand k moves by strides[k]; if `operands` are given,
+        the others do not move."""
         shape = self.walks[operands[0] if operands else 0].shape
         chosen = set(operands or range(len(self.walks)))
         still = (0,) * len(shape)
@@ -48,13 +47,13 @@ class Call:
         return axes_of(shape, *strides)
 
     def any_order(self, *operands: int) -> list[Axis]:
-        """The same with as few loops as possible, the smallest steps in the innermost."""
+        """The same with as few loops as possible, and the smallest strides innermost."""
         return joined(ordered(self.axes(*operands)))
 
 
 class Function:
-    """What a step becomes: statements; whether they may refuse: return 1, nothing written; and the
-    functions that they call, which are theirs alone."""
+    """The C code of a step: statements; whether they may refuse (return 1, with nothing written);
+    and helper functions that only they call."""
 
     def __init__(self, *body: Lines, refuses: bool = False, parts: Sequence[Lines] = ()) -> None:
         self.body, self.refuses, self.parts = body, refuses, parts

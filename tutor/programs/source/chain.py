@@ -1,6 +1,6 @@
-"""The kernel `fused`: a chain of expressions in one loop, and perhaps a reduction at its end.
+"""The kernel `fused`: a chain of expressions in one loop, optionally ending in a reduction.
 
-A product at its beginning is written where the result will be, and the loop reads it there.
+A product at the beginning is written where the result will be, and the loop reads it there.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ PRODUCTS = {"matmul": products.matmul, "linear": products.linear}
 
 
 def fused(call: Call) -> Function | None:
-    """All expressions in order, in one loop; None where one of them may refuse its operands, which
-    is known only once it is computed."""
+    """All expressions in order, in one loop; None if one of them may refuse its operands, which
+    shows only when it is computed."""
     chain = parse(str(call.step.params["code"]))
     if chain[0].kernel in PRODUCTS:
         return behind(call, chain)
@@ -49,8 +49,8 @@ def fused(call: Call) -> Function | None:
 
 
 def behind(call: Call, chain: Sequence[Instruction]) -> Function | None:
-    """The product, and then all else over it; None where the result has no room for the product:
-    it is of another dtype, or in the place of something that is read."""
+    """The product, followed by the other expressions over it; None if the result's memory cannot
+    hold the product: it has another dtype, or is read as an input."""
     first = chain[0]
     step, (out, *ins) = call.step, call.walks
     count, results = len(first.args), int(str(step.params["results"]))
@@ -94,7 +94,7 @@ class Chain(Values):
         return [*body, *([self.statement(each)] for each in chain)]
 
     def results(self, but: str = "") -> list[Lines]:
-        """All that is written, after all is read: a result may take an input's place."""
+        """The writes of all results, after all reads: a result may overwrite an input."""
         return [
             [f"{self.place(k)} = {stored(self.values[name][1], self.values[name][0])};"]
             for name, k in self.operand.items()

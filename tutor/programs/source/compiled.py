@@ -1,7 +1,7 @@
-"""`compiled(program)`: the second road, where TUTOR_CC asks for it and a C compiler is there.
+"""`compiled(program)`: the second road, if TUTOR_CC asks for it and there is a C compiler.
 
-This file stands in the way of everybody who jits a function, so it imports the rest (the compiler,
-the trial and the bounds that it needs) when somebody asks.
+This file is imported on every jit, so it imports the rest (the compiler, the trial and the bounds
+that the trial needs) only on request.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Times = Callable[[Run, Mapping[Slot, Any]], tuple[float, float]]
 def compiled(
     program: Program, example: Mapping[Slot, Holder] | None = None, times: Times | None = None
 ) -> Run | None:
-    """The Program as a function of addresses (function.py), compiled, kept and tried; None where
-    TUTOR_CC does not ask for it, or where something stands in the way, which one line on stderr
-    then says: it may be that the Program is faster without, as `times` measures on copies. With
-    TUTOR_CC=always that is no matter.
+    """The Program as a function of addresses (function.py), compiled, cached and tested. None if
+    TUTOR_CC does not ask for it, or if something prevents it, which a line on stderr reports. One
+    such reason is that the Program is faster without it, as `times` measures on copies; with
+    TUTOR_CC=always that does not count.
 
-    `example`: what the inputs were in some call, to try it on: a copy. Else numbers are drawn.
+    `example`: the inputs of some call, copied for the test. Without it, random numbers are drawn.
     """
     wanted = os.environ.get("TUTOR_CC", "")
     if wanted in ("", "0"):

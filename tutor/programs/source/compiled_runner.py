@@ -1,4 +1,4 @@
-"""Road: a Program that is run by what a C compiler made of it, where that pays, or else as ever."""
+"""Road: runs the compiled Program if that is faster, otherwise the usual replay."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ from tutor.programs.program import Program, Slot
 from tutor.programs.replay import Replay, Run
 from tutor.programs.source.compiled import compiled
 
-ROUNDS = 7  # in which both run by turns, if they take no longer than
+ROUNDS = 7  # in which both run alternately, if they take no longer than
 SECONDS = 0.5
-AROUND = 1e-6  # seconds that a call through Python takes longer than one by its shortcut
+AROUND = 1e-6  # extra seconds of a call through Python, compared with its shortcut
 
 
 class Road(Replay):
-    """A Replay that takes the road through C where TUTOR_CC has made one that is faster: on
-    simd_cpp, while nobody watches. Whatever is in the way of that, the Program runs as it would
-    without."""
+    """A Replay that runs compiled C if TUTOR_CC produced a faster version: on simd_cpp, while no
+    watcher is active. If anything prevents that, the Program runs as it would without."""
 
     __slots__ = ("_compiled", "_constants")
 
@@ -39,11 +38,11 @@ class Road(Replay):
         return self._compiled is not None
 
     def native(self) -> tuple[Any, Any]:
-        """As Replay.native: none where the road through C is taken."""
+        """Like Replay.native; (None, None) if compiled C is used."""
         return (None, None) if self._compiled else super().native()
 
     def run(self, buffers: Sequence[Buffer]) -> None:
-        """As Replay.run."""
+        """Like Replay.run."""
         if self._compiled is None or WATCHES or registry.current() != "simd_cpp":
             return super().run(buffers)
         try:
@@ -55,7 +54,7 @@ class Road(Replay):
     def _run_in_c(self, function: Any, buffers: Sequence[Buffer]) -> None:
         held = self._checked(buffers)
         held.update(self._constants)
-        arena = Buffer.empty(self.nbytes, uint8)  # of this run alone: threads may run it at once
+        arena = Buffer.empty(self.nbytes, uint8)  # per run, as threads may run it at once
         start = arena.address
         function([
             held[slot].address if slot in held else start + self.layout.offsets[slot]
@@ -63,7 +62,7 @@ class Road(Replay):
         ])  # fmt: skip
 
     def _times(self, function: Any, buffers: Mapping[Slot, Any]) -> tuple[float, float]:
-        """The seconds of a call in C, and of one without: the least of some, by turns."""
+        """The seconds of a call in C, and of one without: the least of several alternating runs."""
         given = [buffers[slot] for slot in self.slots]
         both: tuple[Run, Run] = (
             partial(self._run_in_c, function),

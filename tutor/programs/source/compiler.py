@@ -1,12 +1,11 @@
-"""From source to a function: a C compiler, a folder that keeps what it made, and ctypes.
+"""From source to a function: a C compiler, a cache folder for its output, and ctypes.
 
-    TUTOR_CC=1        compile Programs, where there is a compiler: $CC, or cc, gcc, clang, and use
-                      what is faster than the library's own replay
-    TUTOR_CC=always   use it though it is slower
-    TUTOR_CACHE       whose folder `programs` keeps what was compiled, under the hash of the source
+    TUTOR_CC=1        compile Programs, if there is a compiler ($CC, or cc, gcc, clang), and use
+                      those that are faster than the library's own replay
+    TUTOR_CC=always   use them even if they are slower
+    TUTOR_CACHE       its folder `programs` caches compiled Programs under the hash of the source
 
-Wherever something is missing or wrong, one line on stderr says so, and the library's own replay
-runs.
+If anything is missing or fails, one line on stderr says so, and the library's own replay runs.
 """
 
 from __future__ import annotations
@@ -27,23 +26,23 @@ from pathlib import Path
 
 from tutor.data.fetch import cache_folder
 
-# -ffp-contract=off: a product and a sum stay two roundings, as in the library. -fno-math-errno: the
-# square root is one instruction. -fno-strict-aliasing: temps of two dtypes may share memory.
+# -ffp-contract=off: a product and a sum are rounded separately, as in the library. -fno-math-errno:
+# the square root is one instruction. -fno-strict-aliasing: temps of two dtypes may share memory.
 FLAGS = ("-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-strict-aliasing", "-w",
          "-shared", "-fPIC")  # fmt: skip
-NATIVE = ("-march=native",)  # compiled where it runs; what that means is part of the hash
+NATIVE = ("-march=native",)  # compiled where it runs; the CPU's features are part of the hash
 SECONDS = 600  # for one Program
-MOST = 64 << 20  # bytes in the folder: some thousand Programs; those used least recently go
+MOST = 64 << 20  # bytes in the folder: about a thousand Programs; least recently used go first
 
 _said: set[str] = set()
 
 
 class CompilerError(Exception):
-    """Why there is no compiled Program: one line."""
+    """Why there is no compiled Program, in one line."""
 
 
 def say(why: str) -> None:
-    """Once in a process: what stands in the way, and what happens instead."""
+    """Print the obstacle and the fallback, once per process."""
     if why not in _said:
         _said.add(why)
         print(f"tutor: TUTOR_CC: {why}; the library's own replay runs", file=sys.stderr)
@@ -53,7 +52,7 @@ def say(why: str) -> None:
 
 
 def compiler() -> list[str]:
-    """The command of a C compiler. CompilerError where there is none."""
+    """The command of a C compiler. CompilerError if there is none."""
     if chosen := os.environ.get("CC"):
         command = shlex.split(chosen)
         if command and shutil.which(command[0]):
@@ -67,8 +66,8 @@ def compiler() -> list[str]:
 
 @functools.lru_cache(maxsize=8)
 def target(command: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
-    """The flags that this compiler takes, and all that it defines for them: its version, and what
-    the CPU can do. A folder may be shared by machines that are not alike."""
+    """The flags that this compiler accepts, and all macros that it defines for them: its version
+    and the CPU's features. Different machines may share a folder."""
     for flags in ((*FLAGS, *NATIVE), FLAGS):
         result = ran([*command, *flags, "-dM", "-E", "-x", "c", os.devnull])
         if result.returncode == 0:
@@ -87,7 +86,7 @@ def ran(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
 
 
 def last_line(text: str) -> str:
-    """The line that says most: the first with `error` in it, else the last."""
+    """The most informative line: the first with `error` in it, else the last."""
     lines = [line.strip() for line in text.splitlines() if line.strip()] or ["it says nothing"]
     return next((line for line in lines if "error" in line), lines[-1])
 
@@ -96,8 +95,8 @@ def last_line(text: str) -> str:
 
 
 def folder() -> Path:
-    """Where compiled Programs are kept: a folder of this user's, which nobody else may write to,
-    since what is in it is run. Where there can be none, a fresh one for this process."""
+    """The cache of compiled Programs: a folder that only this user can write to, because its
+    contents are executed. If that is impossible, a fresh one for this process."""
     path = cache_folder() / "programs"
     try:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -123,13 +122,13 @@ def _own_folder() -> tempfile.TemporaryDirectory[str]:
 
 
 def built(text: str) -> Path:
-    """The shared library for this source: from the folder, else compiled into it. CompilerError."""
+    """The shared library for this source: cached, or compiled now. CompilerError if that fails."""
     command = tuple(compiler())
     flags, defined = target(command)
     key = hashlib.sha256("\0".join([text, *command, *flags, defined]).encode()).hexdigest()
     path = folder() / f"{key}.so"
     if whole(path):
-        with contextlib.suppress(OSError):  # somebody else's folder, or it is gone just now
+        with contextlib.suppress(OSError):  # another user's folder, or just removed
             os.utime(path)
     else:
         make(text, [*command, *flags], path)
@@ -138,8 +137,8 @@ def built(text: str) -> Path:
 
 
 def clear(folder: Path, but: Path) -> None:
-    """Remove libraries until the rest has at most MOST bytes, from the one on that was used least
-    recently. What a process has loaded stays loaded."""
+    """Remove the least recently used libraries until the rest has at most MOST bytes. Libraries
+    that a process has loaded stay loaded."""
     found = []
     for path in folder.glob("*.so"):
         with contextlib.suppress(OSError):  # another process has removed it
@@ -156,12 +155,12 @@ def clear(folder: Path, but: Path) -> None:
 
 
 def digest(path: Path) -> Path:
-    """The file beside a library that says what bytes it has."""
+    """The file beside a library that holds its SHA-256."""
     return path.with_suffix(".sha256")
 
 
 def whole(path: Path) -> bool:
-    """Is it there, as it was written? A library that was cut off must not be loaded."""
+    """Is the library there, as it was written? A truncated library must not be loaded."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest() == digest(path).read_text()
     except (OSError, UnicodeDecodeError):
@@ -169,7 +168,7 @@ def whole(path: Path) -> bool:
 
 
 def make(text: str, command: list[str], path: Path) -> None:
-    """Compile it beside its place and move it there: whoever looks sees all of it or nothing."""
+    """Compile beside the target and move the result there: others see all of it or nothing."""
     with tempfile.TemporaryDirectory(dir=path.parent) as work:
         code, made, sums = (Path(work, name) for name in ("program.c", "program.so", "sum"))
         code.write_text(text)

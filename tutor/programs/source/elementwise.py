@@ -1,4 +1,4 @@
-"""Steps in which each element has its own expression: elementwise, fill, arange, updates, fused."""
+"""Steps with one expression per element: elementwise, fill, arange, updates, fused."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tutor.programs.source.call import Call, Function
 
 
 def elementwise(call: Call) -> Function:
-    """out[i] = f(x[i], y[i], ...): one loop, or as many as the operands' layouts ask for."""
+    """out[i] = f(x[i], y[i], ...): one loop, or as many as the operands' layouts require."""
     step, c = call.step, call.c
     variables = named(call.any_order())
     places = [call.place(k, variables) for k in range(len(call.walks))]
@@ -48,7 +48,7 @@ def elementwise(call: Call) -> Function:
 
 
 def once(body: list[Lines], name: str, text: str, dtype: DType, call: Call, several: bool) -> str:
-    """The operand where it is used; one that is used several times gets a name before."""
+    """The operand as it is used; an operand used several times gets a name first."""
     if not several:
         return text
     body.append([f"const {call.c.computed(dtype)} {name} = {text};"])
@@ -56,8 +56,8 @@ def once(body: list[Lines], name: str, text: str, dtype: DType, call: Call, seve
 
 
 def refusal(call: Call) -> list[Lines]:
-    """Is there a second operand for which integers have no result? Asked before anything is
-    written, so that whoever is told so finds all as it was."""
+    """Check for a second operand for which integers have no result, before anything is written, so
+    that an error leaves everything unchanged."""
     condition = refused(call.step.kernel, call.step.dtype)
     if condition is None or 0 in call.walks[0].shape:
         return []
@@ -76,7 +76,7 @@ def fill(call: Call) -> Function:
 
 
 def arange(call: Call) -> Function:
-    """out[i] = start + step * (i / parts) in double; of integers start + step * i, which wraps"""
+    """out[i] = start + step * (i / parts) in double; for integers start + step * i, which wraps"""
     c, dtype, params = call.c, call.dtype(0), call.step.params
     start, step, parts = (params[name] for name in ("start", "step", "parts"))
     assert all(isinstance(n, bool | int | float) for n in (start, step, parts))
@@ -102,7 +102,7 @@ def arange(call: Call) -> Function:
 
 
 def update(call: Call) -> Function:
-    """An optimizer's step: parameter and state are read, and written again."""
+    """An optimizer's step: read the parameter and the state, and overwrite them."""
     c, dtype = call.c, call.step.dtype
     letters, cells, formulas = UPDATES[call.step.kernel]
     kind, count = c.computed(dtype), len(letters)

@@ -1,4 +1,4 @@
-"""Compiled: a Program that a C compiler has made a function of, called through ctypes."""
+"""Compiled: a Program compiled to a C function, called through ctypes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctype
 
 
 def at(slot: Slot, address: int) -> Holder:
-    """What kernels expect of `buf`, over memory that somebody else keeps alive."""
+    """An object with the interface that kernels expect of `buf`, over memory owned elsewhere."""
     view = memoryview((ctypes.c_char * slot.nbytes).from_address(address)).cast("B")
     memory = Memory.borrow(view, slot.count, slot.dtype.itemsize, slot.dtype.format)
     return Block(memory, slot.dtype)
@@ -27,8 +27,8 @@ class Compiled:
     """`compiled(addresses)`: run the Program on memory at these addresses, one for each of
     `program.slots`, in that order.
 
-    They must stay alive and apart from each other meanwhile. What a step finds wrong raises what
-    the library's own kernel does. Threads may run it at once, on memory of their own.
+    The memories must stay alive during the call, and must not overlap. A step that fails raises the
+    error of the library's own kernel. Several threads may run it at once, each on its own memory.
     """
 
     def __init__(self, program: Program, library: ctypes.CDLL) -> None:
@@ -55,7 +55,7 @@ class Compiled:
             self.fail(stopped, addresses)
 
     def step(self, number: int, addresses: Sequence[int]) -> None:
-        """One step alone."""
+        """Run one step only."""
         step = self.program.steps[number]
         if not self.written[number]:
             return emit(self.over(step, addresses))
@@ -73,17 +73,17 @@ class Compiled:
         return step.over([Walk(held[w.buf], *w[1:]) for w in walks(step)])
 
     def ask(self, number: int, memory: Sequence[int]) -> int:
-        """What run() calls for a step that is not written out."""
+        """Called by run() for a step that has no C code."""
         try:
             addresses = [memory[n] or 0 for n in range(len(self.program.slots))]
             emit(self.over(self.program.steps[number], addresses))
-        except BaseException as error:  # C cannot pass it on: __call__ raises it
+        except BaseException as error:  # C cannot propagate it: __call__ raises it
             self.raised.error = error
             return 1
         return 0
 
     def fail(self, number: int, addresses: Sequence[int]) -> None:
-        """Raise what the library's own kernel raises for the step that stopped."""
+        """Raise the error that the library's own kernel raises for the failed step."""
         error = self.raised.__dict__.pop("error", None)
         try:
             if error is not None:

@@ -1,4 +1,4 @@
-"""Moving: cat, pad, gather, index_select, scatter. Numbers go from place to place as they are."""
+"""Moving: cat, pad, gather, index_select, scatter. Numbers are moved without being changed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def moved(call: Call, to: Sequence[Var], operand: int, of: Sequence[Var]) -> Lin
 
 
 def part(call: Call, operand: int, first: int) -> list[Lines]:
-    """An operand into the part of out that begins there: `first` is counted in out's memory."""
+    """Copy an operand into the part of out that begins at `first`, a position in out's memory."""
     out, x = call.walks[0], call.walks[operand]
     still = (0,) * len(x.shape)
     strides = [still] * len(call.walks)
@@ -46,7 +46,7 @@ def part(call: Call, operand: int, first: int) -> list[Lines]:
 
 
 def cat(call: Call) -> Function:
-    """The inputs one after another along axis."""
+    """The inputs, concatenated along axis."""
     out = call.walks[0]
     axis, body, first = axis_in(call, len(out.shape)), list[Lines](), 0
     for operand in range(1, len(call.walks)):
@@ -58,7 +58,7 @@ def cat(call: Call) -> Function:
 
 
 def pad(call: Call) -> Function:
-    """`value` everywhere, and x from index `before` on."""
+    """`value` everywhere, with x written at index `before`."""
     out, params = call.walks[0], call.step.params
     before, value = params["before"], params["value"]
     assert isinstance(before, tuple)
@@ -75,7 +75,7 @@ def pad(call: Call) -> Function:
 
 
 def checked(call: Call, operand: int, size: int) -> list[Lines]:
-    """Every index from -size to size - 1: asked before anything is written."""
+    """Check that every index is from -size to size - 1, before anything is written."""
     index = call.walks[operand]
     still = (0,) * len(index.shape)
     strides = [index.strides if k == operand else still for k in range(len(call.walks))]
@@ -88,7 +88,7 @@ def checked(call: Call, operand: int, size: int) -> list[Lines]:
 
 
 def position(call: Call, operand: int, variables: Sequence[Var], size: int) -> list[Lines]:
-    """The index as `at`, counted from the front; asked again, for another thread may write."""
+    """The index as `at`, counted from the front; checked again, since another thread may write."""
     place = call.place(operand, variables)
     return [
         [f"int64_t at = {place};"],
@@ -112,7 +112,7 @@ def gather(call: Call) -> Function:
 
 
 def index_select(call: Call) -> Function:
-    """The slices of x at the 1-D index along axis."""
+    """The slices of x at the positions in a 1-D index, along axis."""
     out, x, index = call.walks
     if 0 in out.shape:
         return Function(*checked_if_any(call, x), refuses=True)

@@ -1,11 +1,11 @@
 """Products: matmul and linear, in tiles that stay in the processor's registers.
 
 z[i, j] = sum_k x[i, k] * y[k, j]. A tile is six rows of z, two registers wide: its sums grow
-together term by term, so that each number read serves several of them. Where the columns of y do
-not lie side by side, as those of a layer's weight, they are copied so first; for a few rows that
-would cost more than it spares: then 16 lanes take every 16th term of a sum, for four columns at
-once. Each multiplies and adds in one instruction where there is one, so the result is right within
-the class `sum`, not to the bit.
+together term by term, so that each number read serves several of them. If the columns of y are not
+adjacent in memory, like those of a layer's weight, they are first packed that way; for a few rows
+this would cost more than it saves: then each of 16 lanes takes every 16th term of a sum, for four
+columns at once. Both use fused multiply-add if the CPU has it, so the result is correct within the
+class `sum`, not to the bit.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ROWS, LANES, COLUMNS = 6, 16, 4
 MOST_PACKED = 4096  # terms: half a megabyte on the stack, and more than the L2 cache would keep
 ORDER = {2: "zxy", 3: "zxyb"}  # the letters of the operands
 
-End = Callable[[str, str], str]  # of a sum and the index of its column: the number that is written
+End = Callable[[str, str], str]  # (sum, index of its column) -> the number to write
 
 
 def matmul(call: Call) -> Function:
@@ -79,13 +79,13 @@ class Product:
         return self.number(f"y[{summed(places)}]")
 
     def number(self, place: str) -> str:
-        """A factor as it is multiplied: integers as unsigned ones, which wrap."""
+        """A factor in its computation type: integers as unsigned ones, which wrap."""
         text = loaded(self.dtype, place)
         whole = self.dtype.is_integer and self.kind != self.call.c.stored[self.dtype]
         return f"({self.kind}){text}" if whole else text
 
     def added(self, total: str, x: str, y: str) -> Lines:
-        """One term more."""
+        """The statement that adds a term to a sum."""
         if self.dtype.is_integer:
             return [f"{total} += {x} * {y};"]
         return [f"{total} = multiply_add_{self.kind}({x}, {y}, {total});"]
@@ -101,7 +101,7 @@ class Product:
     # ---- functions
 
     def parameters(self, *more: str, packed: bool = False) -> str:
-        """Pointers to the operands; `packed`: to y as it is computed with, of this function."""
+        """Pointers to the operands; `packed`: y is local, and in its computation type."""
         before, behind = self.call.c.pointer
         found = []
         for letter in self.letters:
@@ -115,7 +115,7 @@ class Product:
         return ", ".join([*found, *more])
 
     def moved(self, **by: tuple[str, tuple[int, int]]) -> str:
-        """The operands from row i, from column j on: arguments for a piece of it."""
+        """The operands from row i and column j on: the arguments for a piece of the product."""
         (j, (j_z, j_y)), (i, (i_z, i_x)) = by.get("j", ("", (0, 0))), by.get("i", ("", (0, 0)))
         b = self.call.walks[3].strides[0] if len(self.letters) > 3 else 0
         steps = {"z": [(i, i_z), (j, j_z)], "x": [(i, i_x)], "y": [(j, j_y)], "b": [(j, b)]}
@@ -127,7 +127,7 @@ class Product:
         return ", ".join(found)
 
     def called(self, name: str) -> list[Lines]:
-        """The whole product for each index of the leading axes."""
+        """Calls of the whole product, for each index of the leading axes."""
         arguments = []
         for operand in range(len(self.letters)):
             walk = self.call.walks[operand]
@@ -137,8 +137,8 @@ class Product:
         return loops(self.lead, [f"{name}({', '.join(arguments)});"])
 
     def in_tiles(self) -> Function:
-        """Columns as wide as two registers, cut into tiles of six rows; and what is left at the
-        ends. Where the columns of y do not lie side by side, they are laid so before."""
+        """Blocks of columns two registers wide, cut into tiles of six rows; and the remainders. If
+        the columns of y are not adjacent in memory, they are packed first."""
         tile, columns, whole = (f"{self.call.name}_{w}" for w in ("tile", "columns", "product"))
         kind, wide, packs = self.kind, f"WIDE_{self.kind}", self.packs
         down = f"for (int64_t k = 0; k < {self.terms}; k++)"
@@ -180,11 +180,11 @@ class Product:
 
     @property
     def packs(self) -> bool:
-        """Are the columns of y to be laid side by side, as they are computed with?"""
+        """Are the columns of y to be packed, in their computation type?"""
         return 0 < self.terms <= MOST_PACKED and (self.j[1] != 1 or self.dtype in HALVES)
 
     def in_lanes(self) -> Function:
-        """Four columns at a time, of each of which 16 lanes take every 16th term."""
+        """Four columns at a time, with 16 lanes per column, each taking every 16th term."""
         whole = f"{self.call.name}_product"
         body = [
             self.columns(COLUMNS) if self.n >= COLUMNS else [],
@@ -198,7 +198,7 @@ class Product:
         )
 
     def columns(self, many: int) -> Lines:
-        """Sums of that many columns of row i, from column j on."""
+        """The sums of `many` columns of row i, from column j on."""
         names = [f"lane_{n}" for n in range(many)] if many > 1 else ["lane"]
         at = [f"(j + {n})" if n else "j" for n in range(many)]
         every = f"for (int l = 0; l < {LANES}; l++)"
@@ -231,6 +231,6 @@ class Product:
 
 
 def kind_of(call: Call) -> str:
-    """What the sums are kept in: unsigned integers, which wrap."""
+    """The type of the sums; for integers an unsigned one, which wraps."""
     dtype = call.step.dtype
     return call.c.unsigned(dtype) if dtype.is_integer else call.c.computed(dtype)

@@ -1,10 +1,10 @@
-"""Reductions: one number of many, in the order of the library's own tree.
+"""Reductions: many numbers to one, in the order of the library's own tree.
 
-Floats are added (multiplied) as walk/tree.hpp of simd_cpp says, so a sum has the same bits here:
+Floats are added (multiplied) in the order of simd_cpp's walk/tree.hpp, so a sum has the same bits:
 the terms are cut into blocks of 512; in a block, lane l of 32 takes the terms l, l + 32, l + 64,
-...; the lanes are added upper half to lower half; the blocks in pairs, the pairs in pairs. Others,
-integers and the larger of two, may go in any order: they take the lanes alone. 32 lanes that do
-not wait for each other are a few vectors to the compiler.
+...; the lanes are added upper half to lower half; the blocks in pairs, the pairs in pairs. Other
+reductions, integers or the larger of two, may go in any order, and use the lanes only. The compiler
+turns 32 independent lanes into a few vectors.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from tutor.programs.source.call import Call, Function
 
 LANES, BLOCK, TILE = 32, 512, 64
 
-# What term number (the sum of these variables) of an output is: statements, and its value.
+# A term of an output, at the position given by the sum of these variables: statements, its value.
 Term = Callable[[Sequence[Var], Sequence[str]], tuple[list[Lines], str]]
 
 
 class Fold(NamedTuple):
-    """How terms become one: in which type, from what on, and how two are combined."""
+    """How to combine terms: the type, the neutral element, and the combination of two."""
 
     kind: str
     neutral: str
     both: Callable[[str, str], str]
-    tree: str  # "sum" or "product" of floats: which helper joins the blocks
-    result: Callable[[str, int], str]  # of what was found, and the number of terms
+    tree: str  # the helper that joins the blocks: "sum" or "product" of floats
+    result: Callable[[str, int], str]  # from the combined value and the number of terms
 
     def add(self, lane: str, before: list[Lines], value: str) -> list[Lines]:
         """The statements that combine a lane with one more term."""
@@ -56,7 +56,7 @@ class Fold(NamedTuple):
 
 
 class Reduction(NamedTuple):
-    """The loops of a reduction: over what is kept, and over the terms of each output."""
+    """The loops of a reduction: over the kept axes, and over the terms of each output."""
 
     kept: list[Axis]
     terms: list[Axis]
@@ -78,7 +78,7 @@ def reduce(call: Call) -> Function:
 
 
 def written(call: Call, kernel: str, dtype: DType, reduction: Reduction, term: Term) -> Function:
-    """The function for `kernel` over these terms, whose numbers have that dtype."""
+    """The function for `kernel` over these terms, which have dtype `dtype`."""
     if kernel in ("argmax", "argmin"):
         return Function(*position_of(call, kernel, dtype, reduction, term))
     fold = fold_of(kernel, dtype, call.dtype(0), call.c)
@@ -91,7 +91,7 @@ def written(call: Call, kernel: str, dtype: DType, reduction: Reduction, term: T
 
 
 def split(call: Call, shape: Sequence[int], axis: object) -> Reduction:
-    """The axes that go and those that stay. Out has strides for the latter only."""
+    """The reduced axes and the kept ones. Out has strides for the kept axes only."""
     goes = axes_named(axis, len(shape))
     kept: list[Axis] = []
     terms: list[Axis] = []
@@ -112,7 +112,7 @@ def split(call: Call, shape: Sequence[int], axis: object) -> Reduction:
 def placed(
     call: Call, operand: int, kept: Sequence[Var], position: Sequence[str], terms: list[Axis]
 ) -> str:
-    """Where a term stands in an operand."""
+    """The place of a term in an operand."""
     if len(terms) > 1:
         more = flat(position[0], terms, operand)
     else:
@@ -157,7 +157,7 @@ def fold_of(kernel: str, dtype: DType, out: DType, c: Dialect) -> Fold:
 
 
 def halves(fold: Fold, lanes: int, column: str = "", every: str = "") -> list[Lines]:
-    """Lanes combined upper half to lower half, until one is left."""
+    """Combine the lanes, upper half with lower half, until one is left."""
     inner = fold.both(f"lane[l]{column}", f"lane[l + half]{column}")
     inner = inner.replace(f"({fold.kind})lane", "lane")
     limit = "l < half" if lanes == LANES else f"l < half && l + half < {lanes}"
@@ -171,7 +171,7 @@ def halves(fold: Fold, lanes: int, column: str = "", every: str = "") -> list[Li
 
 
 def cleared(name: str, fold: Fold, lanes: int, tile: str = "") -> list[Lines]:
-    """An array of lanes that have no term yet."""
+    """An array of lanes without terms yet."""
     if fold.neutral == "0":
         return [[f"{fold.kind} {name}[{lanes}]{tile} = {{{'{0}' if tile else '0'}}};"]]
     head = [[f"{fold.kind} {name}[{lanes}]{tile};"]]
@@ -182,7 +182,7 @@ def cleared(name: str, fold: Fold, lanes: int, tile: str = "") -> list[Lines]:
 
 
 def in_blocks(reduction: Reduction, clear: list[Lines], body: list[Lines]) -> Lines:
-    """`body` for the terms from `first` to `end`, for each block of them."""
+    """`body` for each block of terms, from `first` to `end`."""
     n = reduction.many
     return block(
         f"for (int64_t first = 0; first < {n}; first += {BLOCK})",
@@ -193,7 +193,7 @@ def in_blocks(reduction: Reduction, clear: list[Lines], body: list[Lines]) -> Li
 
 
 def rows(reduction: Reduction, fold: Fold, term: Term) -> list[Lines]:
-    """One output after another, its terms 32 at a time."""
+    """One output at a time, with 32 of its terms at once."""
     kept, terms, n = named(reduction.kept), reduction.terms, reduction.many
     kept = [Var(v.name if v.name not in "kl" else v.name * 2, v.axis) for v in kept]
     blocks = fold.tree != "" and n > BLOCK
@@ -202,7 +202,7 @@ def rows(reduction: Reduction, fold: Fold, term: Term) -> list[Lines]:
     def combined(lane: str, *position: str) -> list[Lines]:
         return fold.add(lane, *term(kept, position))
 
-    if len(terms) > 1:  # the place of a term takes divisions: there is nothing to vectorise
+    if len(terms) > 1:  # a term's place takes divisions, so this cannot be vectorized
         walk = [block(f"for (int64_t k = {first}; k < {end}; k++)", *combined("lane[k % 32]", "k"))]
     elif n <= LANES:
         walk = [block(f"for (int l = 0; l < {n}; l++)", *combined("lane[l]", "l"))]
@@ -230,7 +230,7 @@ def rows(reduction: Reduction, fold: Fold, term: Term) -> list[Lines]:
 
 
 def columns(reduction: Reduction, fold: Fold, term: Term) -> list[Lines]:
-    """Outputs that lie side by side, 64 at a time: each term of all of them, then the next."""
+    """64 adjacent outputs at a time: one term of all of them, then the next term."""
     *outer, last = reduction.kept
     n, size, lanes = reduction.many, last.size, min(LANES, max(reduction.many, 1))
     kept = [Var(v.name if v.name not in "klc" else v.name * 2, v.axis) for v in named(outer)]
@@ -268,7 +268,7 @@ def columns(reduction: Reduction, fold: Fold, term: Term) -> list[Lines]:
 def position_of(
     call: Call, kernel: str, dtype: DType, reduction: Reduction, term: Term
 ) -> list[Lines]:
-    """argmax and argmin: the first of the largest; the first nan is larger than all."""
+    """argmax (argmin): the first largest (smallest) number; the first nan beats all numbers."""
     c, sign = call.c, ">" if kernel == "argmax" else "<"
     kept = named(reduction.kept, LETTERS.replace("k", ""))
     kind = c.computed(dtype)

@@ -1,8 +1,8 @@
 """Scores: softmax, log_softmax, cross_entropy and its gradient, row by row.
 
-The largest score of a row is taken off first, so that no power of e is too large. Sums are added in
-double and rounded once, and powers of e are the C library's: so all are right within the class
-`sum`, not to the bit.
+The largest score of a row is subtracted first, so that no exponential overflows. Sums are computed
+in double and rounded once, with the C library's exponentials, so all results are correct within the
+class `sum`, not to the bit.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from tutor.programs.source.call import Call, Function
 
 
 class Scores:
-    """The rows of x along one axis: the loops around, and the variable j along a row."""
+    """The rows of x along one axis: the outer loops, and the variable j along a row."""
 
     def __init__(self, call: Call, axis: int, *others: Sequence[int]) -> None:
-        """`others`: strides of the operands after x, over all axes but that one."""
+        """`others`: strides of the operands after x, over all axes except `axis`."""
         x, out = call.walks[1], call.walks[0]
         self.call, self.c = call, call.c
         self.kind = call.c.computed(x.buf.dtype)
@@ -38,7 +38,7 @@ class Scores:
         strides = [list(out.strides if alike else ()), list(x.strides)]
         self.size = shape.pop(axis) if shape else 1
         steps = [s.pop(axis) if s else 0 for s in strides]
-        if not alike:  # one number for each row, or one in all
+        if not alike:  # one number for each row, or one in total
             strides[0] = list(out.strides or [0] * len(shape))
         rows = axes_of(shape, *strides, *others)
         self.rows = named(joined(ordered(rows)), "iabdefgh")
@@ -55,7 +55,7 @@ class Scores:
         return f"{self.c.called('exp', self.call.step.dtype is float64)}({text})"
 
     def sum(self) -> list[Lines]:
-        """The statements that find the largest score, and the sum of all powers of e."""
+        """The statements that find the largest score, and the sum of all exponentials."""
         first = self.call.value(1, [*self.rows])
         return [
             [f"{self.kind} largest = {first};"],
@@ -88,7 +88,7 @@ def softmax(call: Call) -> Function:
 
 
 def refusal(call: Call, scores: Scores) -> list[Lines]:
-    """A target that names no class: found before anything is written."""
+    """Check for a target that is not a class, before anything is written."""
     target = call.place(2, scores.rows)
     return loops(scores.rows, [f"if (!(0 <= {target} && {target} < {scores.size})) return 1;"])
 

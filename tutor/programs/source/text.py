@@ -1,7 +1,7 @@
-"""`source(program)`: the whole Program as C that a person wants to read.
+"""`source(program)`: the whole Program as readable C.
 
-From top to bottom: what to know about it; the helpers that it needs; one function for each step,
-under a comment that says what it computes and which line of the user's code asked for it; and
+From top to bottom: an introduction; the helpers that it needs; one function for each step, under a
+comment that says what it computes and which line of the user's code it comes from; and
 `run(memory)`, which calls them in order.
 """
 
@@ -24,7 +24,7 @@ from tutor.programs.source.call import Call, Function
 
 Writer = Callable[[Call], Function | None]
 
-WRITERS: dict[str, Writer] = {  # by kernel; the library does what is not here, and sorts and draws
+WRITERS: dict[str, Writer] = {  # by kernel; the library runs the others, such as sorts and draws
     **dict.fromkeys((*EXPRESSIONS, "cast"), elementwise.elementwise),
     "fill": elementwise.fill,
     "arange": elementwise.arange,
@@ -87,7 +87,7 @@ def source(program: Program, dialect: Dialect = C99) -> str:
 
 
 def functions_of(program: Program, dialect: Dialect = C99) -> list[Function | None]:
-    """The function for each step; None where it is left to the library."""
+    """The function for each step; None for a step that is left to the library."""
     names = program.names()
     calls = [Call(number, step, names, dialect) for number, step in enumerate(program)]
     writers = [WRITERS.get(step.kernel) for step in program]
@@ -122,14 +122,14 @@ def step_text(
 
 
 def split(part: Lines) -> Lines:
-    """A function whose first line may be too long."""
+    """A function, with its first line wrapped if it is too long."""
     start, _, rest = part[0].partition("(")
     parameters, _, end = rest.rpartition(")")
     return [*wrapped(f"{start}(", parameters.split(", "), f"){end}"), *part[1:]]
 
 
 def comment_of(number: int, step: Step, names: dict[Slot, str]) -> str:
-    """What the step computes, from what and to what, and where it comes from."""
+    """The step's kernel, its inputs and outputs, and the line it comes from."""
     out, *ins = [f"{names[w.buf]}{w.shape}" for w in walks(step)]
     params = "".join(f", {name}={value}" for name, value in step.params.items() if name != "code")
     lines = [f"{number}: {step.kernel} {step.dtype.name}: {', '.join(ins)}{params} -> {out}"]
@@ -158,7 +158,7 @@ def wrapped(start: str, parts: list[str], end: str) -> list[str]:
 def run_text(
     program: Program, functions: list[Function | None], names: dict[Slot, str], c: Dialect
 ) -> str:
-    """`run`: what each memory is, and the calls."""
+    """`run`: a description of each memory, and the calls."""
     changed = {w.buf for step in program for w in step.writes}
     body = []
     for number, slot in enumerate(program.slots):

@@ -1,11 +1,11 @@
-"""A recorded training step as a C program that trains by itself, on the digits of MNIST.
+"""A recorded training step as a standalone C program that trains on MNIST digits.
 
     write(step, "mnist-in-c")    # a jitted step(images, labels): train.c and memory.bin
 
-train.c is `step.source()` with a `main`. memory.bin has what stands in the memories that were
-there before, weights, what the optimizer keeps and constants, one after another, as numbers of this
-machine: the initial weights are no part of the program. The images are read in their order, a batch
-at a time, as IDX files have them (http://yann.lecun.com/exdb/mnist).
+train.c is `step.source()` with a `main`. memory.bin has the initial contents of the memories:
+weights, optimizer state and constants, one after another, in this machine's number format; so the
+initial weights are not part of the source. The images are read in order, a batch at a time, from
+IDX files (http://yann.lecun.com/exdb/mnist).
 """
 
 from __future__ import annotations
@@ -100,12 +100,12 @@ int main(int argc, char **argv) {{
 
 
 def write(step: Jitted, folder: str | Path) -> Path:
-    """Write train.c and memory.bin into the folder, which is made; gives the path of train.c.
+    """Write train.c and memory.bin into the folder, creating it; returns the path of train.c.
 
-    RecordError for a function that was not recorded yet, or does not go with MNIST: its arguments
-    are to be images, float32 from 0 to 1 or uint8, and integers as labels, one for each image; its
-    first result is to be the loss, a float32; and no step may be one that `source` leaves to the
-    library (random numbers, sorting, windows).
+    RecordError for a function that has not been recorded yet, or does not fit MNIST: its arguments
+    must be images, float32 from 0 to 1 or uint8, and integer labels, one for each image; its first
+    result must be the loss, a float32; and it must have no step that `source` leaves to the library
+    (random numbers, sorting, windows).
     """
     program, results = step.program, step._trace().results
     loss = results[0].slot if results else None

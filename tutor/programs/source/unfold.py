@@ -1,4 +1,4 @@
-"""A Program without steps `fused`: each as the kernels that it is made of, one after another."""
+"""A Program without `fused` steps: each is replaced by its individual kernels, in order."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tutor.programs.program import Program, Slot, Walk, walks
 
 
 def unfolded(program: Program) -> Program:
-    """The same Program, every register a memory of its own; itself where nothing is fused."""
+    """The same Program, with a memory for each register; itself if nothing is fused."""
     if all(step.kernel != "fused" for step in program):
         return program
     return program.with_steps([one for step in program for one in unfold(step)])
 
 
 def unfold(step: Step) -> Iterator[Step]:
-    """The kernels of one fused step. Results are copied to their places at the end: they may be
-    those of inputs that are still read."""
+    """The kernels of one fused step. Results are copied to their places at the end, because these
+    may be the places of inputs that are still read."""
     if step.kernel != "fused":
         yield step
         return
@@ -44,6 +44,6 @@ def unfold(step: Step) -> Iterator[Step]:
 
 
 def temp(shape: Shape, dtype: DType) -> Walk:
-    """Memory that is new."""
+    """A new temp."""
     slot = Slot("temp", math.prod(shape), dtype)
     return Walk(slot, shape, contiguous_strides(shape))

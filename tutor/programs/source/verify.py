@@ -1,9 +1,9 @@
-"""Is what the compiler made right? Each step is tried before the whole is used, on copies.
+"""Verifies compiled code: each step is tested on copies before the whole is used.
 
-The library's kernels run the Program step by step; each step's function in C gets the same memory
-and must agree with them as signatures.py says of its kernel (cases/bounds.py bounds the sums). Then
-run() as a whole must leave the same bits as its steps one by one. A step `fused` is tried as the
-kernels that it is made of: another Program, compiled beside it, whose run must give the same bits.
+The library's kernels run the Program step by step; each step's C function gets the same memory and
+must agree with them as signatures.py requires of its kernel (cases/bounds.py bounds the sums). Then
+run() as a whole must leave the same bits as its steps one by one. A `fused` step is tested as its
+individual kernels: another Program, compiled as well, whose run must give the same bits.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from tutor.programs.source.text import source
 from tutor.programs.source.unfold import unfolded
 
 Images = dict[Slot, bytes]
-DRAWS = (None, 0, 1)  # what integers are: one may be an index, a divisor, a count
+DRAWS = (None, 0, 1)  # fillings of integers, each of which may be an index, a divisor, a count
 
 
 class Memories:
-    """Memory for each slot, which may be filled again and again."""
+    """Memory for each slot, which can be filled repeatedly."""
 
     def __init__(self, slots: Sequence[Slot]) -> None:
         self.slots = slots
@@ -66,8 +66,8 @@ def tried(
     program: Program, example: Mapping[Slot, Holder],
     times: Callable[[Compiled, Mapping[Slot, Buffer]], tuple[float, float]] | None = None,
 ) -> Compiled:  # fmt: skip
-    """The Program, compiled, if it may be used, and if it pays by the `times` that its road and the
-    library's own take; else a CompilerError that says why not."""
+    """The Program, compiled, if it is correct, and if it is faster than the library's own replay by
+    `times`; otherwise a CompilerError says why not."""
     found = Compiled(program, load(source(program)))
     if (why := trial(found, example)) is not None:
         raise CompilerError(why)
@@ -83,7 +83,7 @@ def timed(
     program: Program, example: Mapping[Slot, Holder],
     times: Callable[[Mapping[Slot, Buffer]], tuple[float, float]],
 ) -> tuple[float, float]:  # fmt: skip
-    """The times of both roads on memory of their own; 0 and 0 if neither can be tried."""
+    """The times of both roads, each on separate memory; 0 and 0 if neither can be tried."""
     for draw in DRAWS:
         memories = Memories(program.slots)
         memories.fill(begun(program, example, draw))
@@ -93,7 +93,7 @@ def timed(
 
 
 def trial(compiled: Compiled, example: Mapping[Slot, Holder]) -> str | None:
-    """What is wrong with the compiled Program, in one line; None if it may be used."""
+    """The fault of the compiled Program, in one line; None if it is correct."""
     program = compiled.program
     plain = unfolded(program)
     stepwise = compiled if plain is program else Compiled(plain, load(source(plain)))
@@ -110,7 +110,7 @@ def trial(compiled: Compiled, example: Mapping[Slot, Holder]) -> str | None:
 
 
 def begun(program: Program, example: Mapping[Slot, Holder], draw: int | None) -> Images:
-    """What each memory holds at the start: a copy of the example, or of what it was found with."""
+    """The initial content of each memory: a copy of the example, or of the slot's value."""
     rng, images = random.Random(0), {}
     for slot in program.slots:
         held = example.get(slot, slot.value)
@@ -132,7 +132,7 @@ def drawn(rng: random.Random, slot: Slot, number: int | None) -> list[Any]:
 
 
 def step_by_step(compiled: Compiled, begin: Images) -> str | None:
-    """Each step of the library, and the same in C on the same memory."""
+    """Compare each step of the library with the same step in C, on the same memory."""
     program = compiled.program
     here, there = Memories(program.slots), Memories(program.slots)
     here.fill(begin)
@@ -153,7 +153,7 @@ def step_by_step(compiled: Compiled, begin: Images) -> str | None:
 
 
 def as_a_whole(compiled: Compiled, stepwise: Compiled, begin: Images) -> str | None:
-    """run(), and the steps one by one: to the bit."""
+    """Compare run() with the steps one by one, bit for bit."""
     here, there = Memories(compiled.program.slots), Memories(stepwise.program.slots)
     here.fill(begin)
     there.fill(begin)
@@ -177,7 +177,7 @@ def same_but_nan(a: bytes, b: bytes, dtype: DType) -> bool:
 
 
 def differing(step: Step, before: Images, after: Images, got: Images) -> str:
-    """The first number beyond what is allowed, in words; empty if there is none."""
+    """The first number outside the allowed error, in words; empty if there is none."""
     kind, limit = agreement(step.kernel, step.dtype)
     sums: dict[Slot, list[float]] | None = None
     for slot in after:
@@ -205,8 +205,8 @@ def differing(step: Step, before: Images, after: Images, got: Images) -> str:
 
 
 def allowed(step: Step, before: Images) -> dict[Slot, list[float]]:
-    """c v S + s for each number of what a kernel of class `sum` writes: S by the library itself, in
-    float64 on magnitudes."""
+    """c v S + s for each number that a kernel of class `sum` writes: S is computed by the library
+    itself, in float64 on magnitudes."""
     dtype = step.dtype
     v = ROUNDOFF[dtype if step.kernel in STEPWISE else COMPUTED[dtype]]
     c = factor(step.kernel, cast(Case, step))
@@ -224,7 +224,7 @@ def magnitudes(step: Step, before: Images) -> dict[Slot, list[float]]:
     for n, w in enumerate(walks(step)):
         letter = types[min(n, len(types) - 1)].replace("+", "T")
         values = unpack(before[w.buf], w.buf.dtype)
-        if letter == "d" and n == types.find("d"):  # the rate: so that nothing is taken away
+        if letter == "d" and n == types.find("d"):  # the rate, negated so that nothing cancels
             values = [-x for x in values]
         elif w.buf.dtype.is_float and not scores:
             values = [abs(x) for x in values]
@@ -246,7 +246,7 @@ def held(values: list[Any], dtype: DType) -> Block:
 
 
 def of_scores(step: Step, out: Operand, ins: list[Operand], least: float) -> Operand:
-    """S of a softmax and its loss, see cases/bounds.py; z is where the result stands."""
+    """S of a softmax and its loss, see cases/bounds.py; z is the result's place."""
     x = ins[0]
     axis = step.params.get("axis", len(x.shape) - 1)
 
