@@ -169,7 +169,7 @@ def dice() -> dict[str, tuple[tuple[int, ...], int]]:
     return found
 
 
-# ---- what it costs to foretell it ----------------------------------------------------------------
+# ---- the loss of a perfect prediction ------------------------------------------------------------
 
 
 @functools.cache

@@ -25,7 +25,7 @@ ENDED_WELL = "has ended: its program is over"
 SMALL = 1 << 14  # bytes: up to this size, data goes to everybody whole
 
 
-class Absent(Exception):  # noqa: N818 - who calls turns it into a DistError
+class Absent(Exception):  # noqa: N818 - callers turn it into a DistError
     """Missing ranks, each with the reason."""
 
     def __init__(self, reasons: Reasons) -> None:

@@ -82,7 +82,7 @@ class Summary:
 
 def layers_of(model: object) -> Iterator[Layer]:
     """The parts of a model in order: each that holds Tensors, and each layer without any. Lists and
-    dicts of Tensors are rows, too. A Tensor in two places is counted in the first."""
+    dicts of Tensors are rows. A Tensor in two places is counted in the first."""
     held: dict[str, dict[str, Tensor]] = {}
     values: dict[str, Any] = {}
     for path, value, holder in parts_of(model):
