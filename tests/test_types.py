@@ -264,6 +264,7 @@ NO_TENSOR = {
     # they find out whether it is a number
     "Limit.checked *", "*.__setattr__ value",
     "Optimizer.__new__ *", "Optimizer.__getattr__ return",  # settings
+    "Step.__getattr__ return",  # its annotations say what each is
     "Optimizer.state_dict return", "LBFGS.state_dict return",  # Tensors, and counts
     "*.load_state_dict state",
     "*.add_param_group param_group", "Group.__*item__ *",  # Tensors, and settings

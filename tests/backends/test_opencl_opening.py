@@ -47,11 +47,11 @@ THREADS = """
 import threading
 from tutor import Tensor
 from tutor.backends.opencl import DEVICE, device_context
-opened, places, sums = place.Place.__init__, [], []
+opened, places, sums = device_context.Place.__init__, [], []
 def counted(self, *args):
     places.append(self)
     opened(self, *args)
-place.Place.__init__ = counted
+device_context.Place.__init__ = counted
 barrier = threading.Barrier(8)
 def use(n):
     barrier.wait()

@@ -108,12 +108,8 @@ def write_whole(path: str | os.PathLike[str], fill: Callable[[BinaryIO], object]
 
 
 def check_place(path: Path) -> None:
-    """OSError if `path` exists but is neither file nor folder: root could replace /dev/null."""
-    try:
-        mode = path.stat().st_mode
-    except FileNotFoundError:
-        return
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+    """OSError if a pipe or a device has that name: root could replace /dev/null by a file."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
         raise OSError(errno.EINVAL, SPECIAL)
 
 
