@@ -188,6 +188,8 @@ def main(id: str, file: str, result: str, memory: str) -> int:
     entry = find(id)
     assert isinstance(entry, Exercise), "`mark` has looked"
     limit_memory(int(memory))
+    # Compiled code is taken for the file's as long as second and length are: an edit may keep both.
+    sys.dont_write_bytecode = True
     kept = str(record.file())
     with tempfile.TemporaryDirectory() as folder, quiet(Output()):
         with contextlib.suppress(OSError, shutil.Error):  # what they have built is there as it is

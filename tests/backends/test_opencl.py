@@ -74,6 +74,7 @@ def rows() -> list[tuple[str, DType]]:
     return chosen
 
 
+@pytest.mark.crossed("dtype")
 @pytest.mark.parametrize(("kernel", "dtype"), rows(), ids=lambda x: getattr(x, "name", x))
 def test_a_part_of_its_cases_agrees(kernel: str, dtype: DType) -> None:
     kind, limit = conformance.agreement(kernel, dtype)
