@@ -191,7 +191,14 @@ def parameters(call: str) -> list[inspect.Parameter]:
 
 
 def right(call: str, p: inspect.Parameter) -> Any:
-    """A right argument for a parameter that has no default."""
+    """A right argument for a parameter that has no default. A plain Tensor is a copy: some calls
+    change their arguments, and the next one must not see that."""
+    given = _right(call, p)
+    plain = isinstance(given, Tensor) and not given.requires_grad
+    return given.copy() if plain else given
+
+
+def _right(call: str, p: inspect.Parameter) -> Any:
     bare = call.rpartition(".")[2]
     if p.name in SPECIAL.get(bare, {}):
         return SPECIAL[bare][p.name]
