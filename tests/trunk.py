@@ -7,7 +7,6 @@ counts its lines.
 
 from __future__ import annotations
 
-import ast
 from pathlib import Path
 
 import tutor
@@ -61,20 +60,3 @@ def files() -> list[Path]:
 def lines(paths: list[Path]) -> int:
     """All their lines, comments and empty ones included."""
     return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in paths)
-
-
-def leaves(path: Path, modules: set[str]) -> set[str]:
-    """Modules outside of the trunk that this file of it imports, wherever in the file."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            inner = {f"{node.module}.{alias.name}" for alias in node.names}
-            found |= {name if name in modules else str(node.module) for name in inner}
-        elif isinstance(node, ast.Constant) and str(node.value).startswith("tutor."):
-            words = str(node.value).split(".")  # for importlib: the module that it is, or is in
-            names = (".".join(words[:count]) for count in range(len(words), 1, -1))
-            found |= {name for name in [next((n for n in names if n in modules), "")] if name}
-    ours = {name for name in found if name.partition(".")[0] == "tutor"}
-    return {name for name in ours if not is_trunk(name.partition(".")[2])}
