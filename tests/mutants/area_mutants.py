@@ -6,7 +6,7 @@ SCHEDULES, PLATEAU = "tutor/optim/schedules.py", "tutor/optim/lr_scheduler.py"
 AVERAGES, CLIPPING = "tutor/optim/averages.py", "tutor/optim/clipping.py"
 IN_PLACE, SANDBOX = "tutor/methods/inplace.py", "course/sandbox.py"
 ATTENTION, NORM = "tutor/ops/attention.py", "tutor/ops/norm.py"
-RATES, GROUPS, REPORT = "optim/test_schedules.py", "optim/test_groups.py", "course/test_report.py"
+RATES, GROUPS, REPORT = "optim/test_schedules.py", "optim/test_group.py", "course/test_report.py"
 
 AREA_MUTANTS = [
     # ---- schedules -------------------------------------------------------------------------------
