@@ -20,21 +20,21 @@ NATIVE_MUTANTS = [
         "a later block of a product takes the place of the first", f"{CPP}/kernels/gemm.hpp",
         "kernel(here, a_panel, a_row, a_col, b_sliver, b_row, to, sums_row, p > 0, last);",
         "kernel(here, a_panel, a_row, a_col, b_sliver, b_row, to, sums_row, false, last);",
-        "backends/simd_cpp/test_matmul_steps.py",
+        "backends/simd_cpp/test_kernels_matmul_steps.py",
         "products over more than 384 numbers lose all but the last of them",
     ),
     Mutant(
         "the edge of a product forgets the blocks before", f"{CPP}/kernels/gemm.hpp",
         "copy_few(width, edge + r * SLIVER<F>, to + r * sums_row);",
         "copy_few(width, edge + r * SLIVER<F>, to);",
-        "backends/simd_cpp/test_matmul_steps.py " + AGREE,
+        "backends/simd_cpp/test_kernels_matmul_steps.py " + AGREE,
         "the last columns of a large product are wrong, where their number is no multiple of 8",
         only="matmul",
     ),
     Mutant(
         "a tile of a product is finished with the first tile's bias", f"{CPP}/kernels/gemm.hpp",
         "c.block(i, j, height, width), finish.at(i, j));", "c.block(i, j, height, width), finish);",
-        "backends/simd_cpp/test_matmul_steps.py::test_every_tile_of_a_layer_has_its_own_part_of_the_bias",
+        "backends/simd_cpp/test_kernels_matmul_steps.py::test_every_tile_of_a_layer_has_its_own_part_of_the_bias",
         "wide layers add the wrong bias to all columns but the first tile's",
     ),
     Mutant(
@@ -278,7 +278,7 @@ NATIVE_MUTANTS = [
     Mutant(
         "a mask of one column is taken for none", f"{CPP}/kernels/attention.hpp",
         "bool plain = mask.row == 0 && mask.col == 0 &&", "bool plain = mask.col == 0 &&",
-        "nn/test_norms.py::test_a_row_that_sees_no_key_gives_zero",
+        "nn/test_norm.py::test_a_row_that_sees_no_key_gives_zero",
         "a query that is to see nothing sees all, where the first one may",
     ),
     Mutant(

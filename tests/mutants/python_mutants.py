@@ -185,13 +185,13 @@ PYTHON_MUTANTS = [
         "batch norm evaluates half floats as half floats", "tutor/nn/functional/norms.py",
         'apply("mul_add", widened(x), beside(scale, x), beside(shift, x))',
         'apply("mul_add", x, beside(scale, x).cast(x.dtype), beside(shift, x).cast(x.dtype))',
-        "nn/test_norms.py", "a float16 model loses digits in every layer, in evaluation alone",
+        "nn/test_norm.py", "a float16 model loses digits in every layer, in evaluation alone",
         only="half_floats",
     ),
     Mutant(
         "rms_norm of float64 takes the eps of float32", "tutor/nn/functional/norms.py",
         "least = (float64 if x.dtype is float64 else float32).eps", "least = float32.eps",
-        "nn/test_norms.py", "small numbers are normed to something else than in PyTorch",
+        "nn/test_norm.py", "small numbers are normed to something else than in PyTorch",
         only="without_eps",
     ),
     # ---- indexing and layout ---------------------------------------------------------------------
