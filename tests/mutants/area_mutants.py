@@ -102,6 +102,12 @@ AREA_MUTANTS = [
     ),
     # ---- the sandbox -----------------------------------------------------------------------------
     Mutant(
+        "an answer lives on when its judge has ended", SANDBOX,
+        "_prctl(PR_SET_PDEATHSIG, signal.SIGKILL)", "pass",
+        "course/test_sandbox.py",
+        "a report that is interrupted leaves answers running that wait for ever",
+    ),
+    Mutant(
         "a submission learns the whole environment", SANDBOX,
         "kept = {name: os.environ[name] for name in passed if name in os.environ}",
         "kept = dict(os.environ)",
