@@ -29,7 +29,7 @@ from tutor.data import (
     Transform,
 )
 from tutor.data.warps import Warp, gaussian
-from tutor.nn.functional.grids import read_linear
+from tutor.nn.grids import read_linear
 
 RNG = np.random.default_rng(0)
 GREY = RNG.integers(0, 256, (6, 9, 7), dtype=np.uint8)

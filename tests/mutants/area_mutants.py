@@ -102,6 +102,12 @@ AREA_MUTANTS = [
     ),
     # ---- the sandbox -----------------------------------------------------------------------------
     Mutant(
+        "an answer lives on when its judge has ended", SANDBOX,
+        "_prctl(PR_SET_PDEATHSIG, signal.SIGKILL)", "pass",
+        "course/test_sandbox.py",
+        "a report that is interrupted leaves answers running that wait for ever",
+    ),
+    Mutant(
         "a submission learns the whole environment", SANDBOX,
         "kept = {name: os.environ[name] for name in passed if name in os.environ}",
         "kept = dict(os.environ)",
@@ -143,7 +149,7 @@ AREA_MUTANTS = [
         REPORT, "an answer writes its own verdict, and never ends", "wherever",
     ),
     Mutant(
-        "pixels of a large image are counted in float32", "tutor/nn/functional/grids.py",
+        "pixels of a large image are counted in float32", "tutor/nn/grids.py",
         "if each < 1 << 24 else", "if each < 1 << 60 else",
         "nn/test_functional_grids.py", "behind 2**24 pixels every second one is its neighbour",
         "told_apart",

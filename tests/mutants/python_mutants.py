@@ -182,14 +182,14 @@ PYTHON_MUTANTS = [
         "volumes that are finer along one axis than along another are put together wrongly",
     ),
     Mutant(
-        "batch norm evaluates half floats as half floats", "tutor/nn/functional/norms.py",
+        "batch norm evaluates half floats as half floats", "tutor/nn/batch_norm.py",
         'apply("mul_add", widened(x), beside(scale, x), beside(shift, x))',
         'apply("mul_add", x, beside(scale, x).cast(x.dtype), beside(shift, x).cast(x.dtype))',
         "nn/test_norm.py", "a float16 model loses digits in every layer, in evaluation alone",
         only="half_floats",
     ),
     Mutant(
-        "rms_norm of float64 takes the eps of float32", "tutor/nn/functional/norms.py",
+        "rms_norm of float64 takes the eps of float32", "tutor/nn/norm.py",
         "least = (float64 if x.dtype is float64 else float32).eps", "least = float32.eps",
         "nn/test_norm.py", "small numbers are normed to something else than in PyTorch",
         only="without_eps",
@@ -640,13 +640,13 @@ PYTHON_MUTANTS = [
         "some examples are never seen",
     ),
     Mutant(
-        "a loss of (N,) against (N, 1) is broadcast", "tutor/nn/functional/losses.py",
+        "a loss of (N,) against (N, 1) is broadcast", "tutor/nn/losses.py",
         "if beside.shape != input.shape:", "if False:",
         "nn/test_functional.py",
         "every prediction is compared with every target",
     ),
     Mutant(
-        "ignored targets count in the mean", "tutor/nn/functional/losses.py",
+        "ignored targets count in the mean", "tutor/nn/class_losses.py",
         'counts = apply("where", ignored, 0.0, counts)', "pass",
         "nn/test_functional.py",
         "padding at the end of sentences makes the loss smaller",
