@@ -17,7 +17,10 @@ from types import ModuleType
 from typing import Any
 
 FORMER = {
+    "tutor.backends.cases": "tutor.testing.cases",
+    "tutor.backends.conformance": "tutor.testing.conformance",
     "tutor.backends.forms": "tutor.backends.shape_rules",
+    "tutor.backends.matrices.agreement": "tutor.testing.matrices",
     "tutor.dist.rounds": "tutor.distributed.reduction",
     "tutor.dist.walks": "tutor.distributed.ddp_hooks",
     "tutor.exchange": "tutor.interop",
