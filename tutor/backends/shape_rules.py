@@ -62,11 +62,8 @@ class Form(NamedTuple):
 
 
 def _stretched(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
-    first = shapes[0]
-    for shape in shapes:
-        if shape != first:
-            return broadcast_shapes(name, *shapes)
-    return first
+    same = shapes.count(shapes[0]) == len(shapes)
+    return shapes[0] if same else broadcast_shapes(name, *shapes)
 
 
 def _as_first(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
