@@ -16,10 +16,9 @@ union Number {
 // Whether the object is a Python number: a bool, an int, a float, or an instance of a subclass.
 bool is_number(PyObject* object);
 
-// Takes over the promotion tables of tutor/dtype.py, so the rules are written there alone:
-// meeting[a][b] is the dtype that two dtypes meet in, beside[k][d] that of a bool, int or float (k)
-// beside a Tensor of dtype d. Both nest tuples of positions in the table of dtypes. false, with a
-// Python error set, if not.
+// Takes over the promotion tables of tutor/dtype.py, which alone has the rules: meeting[a][b] is
+// where two dtypes meet, beside[k][d] what a bool, int or float (k) takes beside a Tensor of dtype
+// d. Both nest tuples of positions in the table of dtypes. false, with a Python error set, if not.
 bool set_promotion(PyObject* meeting, PyObject* beside);
 
 DType meeting_of(DType a, DType b);
