@@ -62,9 +62,9 @@ struct Operand {
     int64_t strides[MAX_DIMS];  // in elements; 0 repeats, negative walks backwards
 };
 
-// What a fused kernel does to each tile of its operands: the text that bytecode.py describes, read
-// (code.cpp). Numbers stand at places: operands at 0 to MAX_FUSED - 1, as they are counted in the
-// call, then registers, few of them, for each takes a tile of the L1 cache.
+// What a fused kernel does to each tile of its operands: the text that bytecode.py describes, as
+// read by code.cpp. Places are numbered: operands from 0 to MAX_FUSED - 1, in the order of the
+// call, then registers. These are few, because each takes a tile of the L1 cache.
 constexpr int MAX_CODE = 64;  // instructions
 constexpr int MAX_FUSED = 32;
 
@@ -118,7 +118,7 @@ struct Status {
         OutOfMemory
     } kind;
     // For IndexOutOfRange: the index, and the size of the axis. For CountDiffers: how many there
-    // are, and for how many out has room. Of a fused kernel, found says which instruction it was.
+    // are, and how many out has room for. For a fused kernel, found is the instruction.
     int64_t found, size;
 };
 
@@ -144,8 +144,8 @@ enum class Form {
     Nonzero,           // out (n), x of any shape
     Pad,               // x at `before` inside out
     Cat,               // the inputs side by side along axis[0]
-    Gather,            // index and out alike; x alike but along axis[0]
-    Scatter,           // x as out; index as src; src no larger than out but along axis[0]
+    Gather,            // index and out alike; x alike except along axis[0]
+    Scatter,           // x as out; index as src; src no larger than out except along axis[0]
     IndexSelect,       // out = x with axis[0] replaced by the length of the 1-D index
     CrossEntropy,      // x (..., classes), t (...); out (...) or 0-d
     CrossEntropyGrad,  // out as x (..., classes), t (...), g (...)
@@ -171,7 +171,7 @@ struct Row {
     const char* types;   // as in signatures.py: out, then the inputs
     const char* params;  // names, separated by one space, as in signatures.py
     KernelFunction run;
-    const Work* work;        // of an elementwise kernel; of a cast one for each dtype of out
+    const Work* work;        // of an elementwise kernel; of a cast, one per dtype of out
     const Reducer* reducer;  // of a reduction
 };
 
@@ -183,8 +183,8 @@ struct Rows {
 // ---- what a compiler is told
 // ---------------------------------------------------------------------
 
-// Before a loop: whatever it writes, no later turn of it reads, so that it can be one over vectors
-// even where pointers might overlap for all the compiler knows.
+// Before a loop: no turn reads what an earlier one writes, so the loop can be vectorized even if
+// pointers might overlap for all the compiler knows.
 #ifdef __clang__
 #define TUTOR_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else

@@ -12,7 +12,7 @@ void set_shape(Operand* out, const int64_t* shape, int ndim) {
     std::copy_n(shape, ndim, out->shape);
 }
 
-// Whether a is no larger than b along any axis, not regarding axis `but`.
+// Whether a is no larger than b along every axis except `but`.
 bool within(const Operand& a, const Operand& b, int64_t but) {
     if (a.ndim != b.ndim) return false;
     for (int d = 0; d < a.ndim; ++d) {
@@ -21,14 +21,14 @@ bool within(const Operand& a, const Operand& b, int64_t but) {
     return true;
 }
 
-// Whether the shape of a is that of b without the last axis.
+// Whether a has the shape of b without its last axis.
 bool rows_of(const Operand& a, const Operand& b) {
     return b.ndim > 0 && a.ndim == b.ndim - 1 &&
            std::memcmp(a.shape, b.shape, a.ndim * sizeof(int64_t)) == 0;
 }
 
-// The shape that the inputs' leading axes, all but the last `kept`, stretch to: aligned at the
-// right, sizes equal or 1.
+// Broadcasts the inputs' leading axes (all except the last `kept`), aligned at the right: sizes
+// must be equal or 1.
 bool broadcast(const Operand* ins, int count, int kept, Operand* out) {
     out->ndim = 0;
     for (int i = 0; i < count; ++i) out->ndim = std::max(out->ndim, ins[i].ndim - kept);
@@ -46,7 +46,7 @@ bool broadcast(const Operand* ins, int count, int kept, Operand* out) {
     return true;
 }
 
-// What is left of x without the axes in `params`.
+// The shape of x without the axes in `params`.
 void reduce(const Operand& x, const Params& params, Operand* out) {
     bool goes[MAX_DIMS] = {};
     for (int a = 0; a < params.axis_count; ++a) goes[params.axis[a]] = true;
@@ -67,7 +67,7 @@ bool product(const Operand& x, const Operand& y, Operand* z) {
     return true;
 }
 
-// The bias may be left out.
+// The bias is optional.
 bool layer(const Operand* ins, int count, Operand* z) {
     const Operand &x = ins[0], &w = ins[1];
     const int last = x.ndim - 1;
@@ -78,7 +78,7 @@ bool layer(const Operand* ins, int count, Operand* z) {
     return true;
 }
 
-// out says how far it reaches behind the input.
+// `out` says how far the padding extends beyond the end of the input.
 bool padded(const Operand& x, const Params& params, const Operand& out) {
     if (out.ndim != x.ndim || params.axis_count != x.ndim) return false;
     for (int d = 0; d < x.ndim; ++d) {
@@ -102,7 +102,7 @@ bool side_by_side(const Operand* ins, int count, int64_t axis, Operand* out) {
     return true;
 }
 
-// Gather, scatter, index_select: x (and out) along one axis, by an index.
+// Gather, scatter and index_select index x (and out) along one axis.
 bool indexed(Form form, const Operand* ins, int64_t axis, Operand* out) {
     const Operand &x = ins[0], &index = ins[1];
     if (form == Form::Gather) {
@@ -126,7 +126,7 @@ bool entropy(Form form, const Operand* ins, Operand* out) {
     return rows_of(target, x);
 }
 
-// Whether a is (leading axes of q, rows), and with `columns` >= 0 (..., rows, columns).
+// Whether a's shape is (leading axes of q, rows), or (..., rows, columns) if `columns` >= 0.
 bool is_of(const Operand& a, const Operand& q, int64_t rows, int64_t columns) {
     const int lead = q.ndim - 2;
     return a.ndim == lead + (columns < 0 ? 1 : 2) && std::equal(a.shape, a.shape + lead, q.shape) &&
@@ -154,7 +154,7 @@ bool attended_grad(const Operand* ins, Operand* out) {
     return set_shape(out, ins[1].shape, ins[1].ndim), true;
 }
 
-// The first `wholes` operands are alike, the others have one number for each place along `axis`.
+// The first `wholes` operands share a shape; the others have one number per index along `axis`.
 bool normed(const Operand* ins, int count, int wholes, int axis, Operand* out) {
     const Operand& x = ins[0];
     if (axis < 0 || axis >= x.ndim) return false;
@@ -250,7 +250,7 @@ void fit(Form form, const Operand& out, Operand* ins, int count, const Params& p
         case Form::MatMul:
             for (int i = 0; i < 2; ++i) stretch_leading(&ins[i], out, 2);
             return;
-        case Form::Gather:  // x, cut to the index's sizes beside the axis
+        case Form::Gather:  // x is cut to the index's sizes on all other axes
             for (int d = 0; d < out.ndim; ++d) {
                 if (d != params.axis[0]) ins[0].shape[d] = out.shape[d];
             }
@@ -262,7 +262,7 @@ void fit(Form form, const Operand& out, Operand* ins, int count, const Params& p
 
 bool stretch(Operand* x, const int64_t* shape, int ndim) {
     const int extra = ndim - x->ndim;
-    if (extra == 0 && std::equal(shape, shape + ndim, x->shape)) return true;  // most often
+    if (extra == 0 && std::equal(shape, shape + ndim, x->shape)) return true;  // the usual case
     if (extra < 0) return false;
     int64_t strides[MAX_DIMS] = {};
     for (int d = 0; d < x->ndim; ++d) {
