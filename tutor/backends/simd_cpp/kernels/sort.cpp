@@ -40,7 +40,7 @@ void merge(const Entry* from, int64_t middle, int64_t n, Entry* to) {
     while (right < n) *to++ = from[right++];
 }
 
-constexpr int64_t SHORT = 12;  // up to so many entries, insertion sort is faster
+constexpr int64_t SHORT = 12;  // up to this many entries, insertion sort is faster
 
 // Merge sort, bottom up: stretches of 12, 24, 48, ... are merged in pairs, back and forth between
 // two arrays. Returns the array with the sorted entries.

@@ -20,7 +20,7 @@ Counts counts;
 struct Chunk {  // lies at the start of its own bytes
     size_t size;
     size_t filled;  // bytes handed out so far, from the start
-    size_t blocks;  // of them in use
+    size_t blocks;  // how many are in use
 };
 
 namespace {
