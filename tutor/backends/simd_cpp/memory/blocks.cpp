@@ -181,7 +181,7 @@ PyObject* memory_reset_peak(PyObject*, PyObject*) {
 PyObject* memory_trim(PyObject*, PyObject*) {
     const size_t given_back = give_back(0);
 #ifdef __GLIBC__
-    malloc_trim(0);  // the C library had them back; now the system has
+    malloc_trim(0);  // free() gave them to the C library; this gives them to the system
 #endif
     return PyLong_FromSize_t(given_back);
 }
