@@ -219,8 +219,8 @@ inline void parallel(int64_t chunks, Task&& task) {
 }  // namespace
 
 // Scratch memory, 64-byte aligned, kept per thread between calls. Slots 0..7 are independent; a
-// call for a slot invalidates what that slot held. nullptr when memory is exhausted: return
-// Status{Status::OutOfMemory}.
+// call for a slot invalidates what that slot held. nullptr if memory runs out: return
+// Status{Status::OutOfMemory} then.
 void* scratch(int slot, int64_t nbytes);
 
 }  // namespace tutor

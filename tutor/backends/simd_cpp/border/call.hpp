@@ -1,5 +1,5 @@
-// What every call of a kernel has in common, whoever makes it: bindings.cpp, engine/run.cpp,
-// replay/plan.cpp.
+// What all calls of a kernel share, whoever makes them: bindings.cpp, engine/run.cpp
+// or replay/plan.cpp.
 #pragma once
 
 #include <Python.h>
