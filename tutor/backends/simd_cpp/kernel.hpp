@@ -52,8 +52,7 @@ constexpr int itemsize_of[DTYPES] = {
 constexpr int MAX_DIMS = 16;   // axes of one operand
 constexpr int MAX_PARAMS = 8;  // numbers among one kernel's keyword parameters
 
-// Memory and how to walk it. The bindings have checked that every reachable index lies inside the
-// Buffer.
+// Memory and how to walk it. The bindings have checked that it cannot reach outside the Buffer.
 struct Operand {
     char* data;  // the element [0, 0, ...]
     DType dtype;
@@ -129,7 +128,7 @@ using KernelFunction = Status (*)(const Operand& out, const Operand* ins, int co
 // before the kernel runs.
 enum class Form {
     Elementwise,       // every operand has out's shape
-    Update,            // the same for those of letter T, which are written but for the first
+    Update,            // the same for those of letter T, all written except the first
                        // input; the others are cells, of one number
     Scan,              // the same, along axis[0]
     Fill,              // no inputs
@@ -153,9 +152,9 @@ enum class Form {
                     // logs (..., l) is written
     AttentionGrad,  // g as z, q, k, v, mask, z (..., l, n), logs -> as q; dk and dv are written
     Norm,           // x (..., n), and others (n) -> as x
-    NormGrad,       // g and x (..., n), w (n) -> as x; what follows, (n), is written
-    ChannelNorm,    // x (k, n, m), w and b (n) -> as x; what follows, (n), is written
-    ChannelNormGrad,  // g, x (k, n, m), w, mean, var (n) -> as x; what follows, (n), is written
+    NormGrad,       // g and x (..., n), w (n) -> as x; the others, (n), are written
+    ChannelNorm,    // x (k, n, m), w and b (n) -> as x; the others, (n), are written
+    ChannelNormGrad,  // g, x (k, n, m), w, mean, var (n) -> as x; the others, (n), are written
     Fused,            // the inputs are alike, out is that without the axes in `axis`; where
                       // it begins with a product, the others are as that is, and out, too
 };
@@ -195,9 +194,9 @@ struct Rows {
 
 // Calls task(context, i) for each i in [0, chunks), on the caller and on whichever workers are
 // awake; returns when all are done. The caller takes every chunk that no worker has begun, so a
-// busy machine costs time but never a wait for a worker that has not been scheduled. Which thread
-// runs a chunk is open, so chunks must not depend on each other, and their number must follow from
-// the sizes alone: then the thread count cannot change a result.
+// busy machine costs time but never a wait for a worker that has not been scheduled. Any thread may
+// run a chunk, so chunks must not depend on each other, and their number must follow from the sizes
+// alone: then the thread count cannot change a result.
 void parallel_for(int64_t chunks, void (*task)(void* context, int64_t chunk), void* context);
 
 int thread_count();
@@ -220,8 +219,8 @@ inline void parallel(int64_t chunks, Task&& task) {
 }  // namespace
 
 // Scratch memory, 64-byte aligned, kept per thread between calls. Slots 0..7 are independent; a
-// call for a slot invalidates what that slot held. nullptr when memory is exhausted: return
-// Status{Status::OutOfMemory}.
+// call for a slot invalidates what that slot held. nullptr if memory runs out: return
+// Status{Status::OutOfMemory} then.
 void* scratch(int slot, int64_t nbytes);
 
 }  // namespace tutor

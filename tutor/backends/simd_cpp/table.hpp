@@ -14,7 +14,7 @@ namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
 
-// A row's function, and its parts, of which other kernels are made.
+// A row's function, and the parts of it of which other kernels are made.
 struct Parts {
     KernelFunction run;
     const Work* work = nullptr;

@@ -188,12 +188,12 @@ class Pool {
     }
 
     // Waking a thread costs about 10 us, on a virtual machine several times that, and the kernels
-    // of a training step follow each other at such distances.
+    // of a training step follow each other at such intervals.
     static constexpr std::chrono::microseconds MOMENT{100};
 
     std::mutex busy_;  // held by the thread whose job it is
 
-    // The job. Written while no chunk is left; atomic, because a late worker may look meanwhile.
+    // The job. Written while no chunk is left; atomic, because a late worker may read it meanwhile.
     std::atomic<uint64_t> ticket_{0};  // 32 bits: number of the job; 32 bits: chunks left to take
     std::atomic<Task> task_{nullptr};
     std::atomic<void*> context_{nullptr};

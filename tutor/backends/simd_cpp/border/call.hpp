@@ -1,5 +1,5 @@
-// What every call of a kernel has in common, whoever makes it: bindings.cpp, engine/run.cpp,
-// replay/plan.cpp.
+// What all calls of a kernel share, whoever makes them: bindings.cpp, engine/run.cpp
+// or replay/plan.cpp.
 #pragma once
 
 #include <Python.h>
@@ -44,7 +44,7 @@ PyObject* raise(const std::exception& exception);
 // draw, `params` says where its random numbers begin.
 PyObject* run(const Row& row, const Operands& operands, Params& params);
 
-// ---- The parts of `run`, for who runs several kernels at once -----------------------------------
+// ---- The parts of `run`, for callers that run several kernels at once ---------------------------
 
 // Releasing the GIL costs 0.1 us, so other Python threads may run only during calls of at least
 // this much work, counted in elements touched.

@@ -97,7 +97,7 @@ struct Name {
 struct Value {
     int name;
     DType dtype;
-    int tile, last;  // last: the last instruction to read it, or the one that writes it
+    int tile, last;  // last: its last reader, or its writer if nothing reads it
 };
 
 class Reader {
@@ -177,13 +177,13 @@ class Reader {
         return true;
     }
 
-    // Finds the kernel of that name for the dtype `*made`; for a name that takes any dtype, the one
-    // that gives `*made`. Sets `*made` to the dtype of its result.
+    // Finds the kernel of that name for the dtype `*made`, or, if it takes any dtype, the one that
+    // gives `*made`. Sets `*made` to the dtype of its result.
     bool choose(std::string_view name, const DType* from, DType* made, Instruction* step) {
         const auto kernel = kernels_.find(name);
         if (kernel == kernels_.end() || step->args == 0) return false;
         const DType named = *made;
-        const Row* row = kernel->second[named];  // of a cast as well: it has all dtypes
+        const Row* row = kernel->second[named];  // for a cast as well: it has all dtypes
         if (!row) return false;
         const bool product = row->form == Form::MatMul || row->form == Form::Linear;
         const bool reduces = row->form == Form::Reduce && row->reducer;

@@ -108,7 +108,7 @@ bool check_window(const Row& row, const Keywords& keywords, int count, const Par
 
 // The value given for `name`, or nullptr.
 PyObject* find(PyObject* name, PyObject* given, Py_ssize_t count, PyObject* const* values) {
-    for (Py_ssize_t g = 0; g < count; ++g) {  // keywords in Python source are interned, too
+    for (Py_ssize_t g = 0; g < count; ++g) {  // keywords in Python source are interned as well
         if (PyTuple_GET_ITEM(given, g) == name) return values[g];
     }
     for (Py_ssize_t g = 0; g < count; ++g) {

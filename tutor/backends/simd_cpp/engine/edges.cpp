@@ -18,7 +18,7 @@ PyTypeObject* edges_type = nullptr;
 
 namespace {
 
-constexpr int MOST = 32;  // Ops hidden behind one, which is walked along with all of them
+constexpr int MOST = 32;  // Ops hidden behind one: each walk of that one walks them all
 
 Edges* edges_of(PyObject* op) { return reinterpret_cast<Edges*>(op); }
 

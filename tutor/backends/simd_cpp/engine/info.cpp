@@ -130,7 +130,7 @@ Info* info_of(PyObject* cls) {
         if (!plan) return nullptr;
         Info* info = nullptr;
         if (plan.get() != Py_None) {
-            info = new Info{};  // it stays: somebody may be using it while a class is made anew
+            info = new Info{};  // never freed: another thread may still be using it
             if (!read_plan(plan.get(), info)) return nullptr;
         }
         Py_INCREF(cls);  // so that no other class can appear at its address

@@ -78,7 +78,7 @@ Info* info_named(PyObject* name);
 // or after its kernels have changed. Nothing, and no Python error, if there is none.
 Ref kernels_in_use();
 
-// A kernel that ops without one of their own call.
+// A kernel called by ops that have none of their own.
 Info* info_of_kernel(const char* name);
 
 // The kernel in use for that dtype: one of our rows, nullptr for another backend's. false if there

@@ -28,7 +28,7 @@ constexpr int64_t GRAIN = 1 << 18;
 
 // ---- operands -----------------------------------------------------------------------------------
 
-// The matrix number `index`, counted over all axes but the last two.
+// Matrix number `index`, counted over all axes but the last two.
 template <class T>
 Matrix<T> matrix_of(const Operand& x, int64_t index) {
     T* data = reinterpret_cast<T*>(x.data);
@@ -38,7 +38,7 @@ Matrix<T> matrix_of(const Operand& x, int64_t index) {
     return {data, x.shape[last - 1], x.shape[last], x.strides[last - 1], x.strides[last]};
 }
 
-// The row number `index`, counted over all axes but the last one, as a matrix of one column.
+// Row number `index`, counted over all axes but the last one, as a matrix of one column.
 template <class T>
 Matrix<T> column_of(const Operand& x, int64_t index) {
     T* data = reinterpret_cast<T*>(x.data);

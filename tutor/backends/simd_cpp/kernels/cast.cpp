@@ -61,7 +61,7 @@ void convert(int64_t n, void* out, const void* const* ins) {
     } else {
         TUTOR_INDEPENDENT
         for (int64_t i = 0; i < n; i++) {
-            if constexpr (is_bool<From>)  // chosen, because a bool is not converted by vectors
+            if constexpr (is_bool<From>)  // a select, because vectors do not convert bools
                 z[i] = x[i] ? cast<To>(uint8_t(1)) : cast<To>(uint8_t(0));
             else
                 z[i] = cast<To>(x[i]);

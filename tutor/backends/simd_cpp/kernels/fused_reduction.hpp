@@ -15,13 +15,13 @@ struct Reduction {
     static constexpr int64_t CHUNK = 64 * BLOCK;  // terms of a result that one thread adds up
     static constexpr int64_t LEVELS = 8;          // of the tree over its blocks
     static constexpr int64_t SIDE = 128;          // short results in a tile
-    static constexpr int64_t WIDE = 512;          // of a strip
+    static constexpr int64_t WIDE = 512;          // results of a strip
     static constexpr int64_t MOST = 16;           // bytes of a partial result
 
     const Call& call;
     const Reducer& op;
     const int64_t terms, outputs, columns, chunks, strips, width, rows;
-    char* partials = nullptr;  // of all groups, those of each chunk
+    char* partials = nullptr;  // of each chunk of all groups
 
     explicit Reduction(const Call& what)
         : call(what),

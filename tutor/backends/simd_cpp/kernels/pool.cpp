@@ -33,7 +33,7 @@ void largest_along(const Axis& w, int64_t n, const Key* row, Key* z) {
 
 // A row of adjacent 2 x 2 windows, the most common: two rows of x. Rows are often short, and a loop
 // of known length is vectorized, so N windows are computed at a time. The last ones may be computed
-// twice; where fewer than N are left, half as many are computed at a time.
+// twice; a row of fewer than N takes half as many at a time.
 template <class T, int N = 16>
 void largest_2x2(int64_t n, const T* x, int64_t x_row, T* z) {
     using Order = Ordered<T>;
@@ -137,7 +137,7 @@ void join_phases(const Axis& w, const F* phase, int64_t apart, T* to, int64_t st
 
 // A row of adjacent 2 x 2 windows, the most common: x and z are two rows each. Rows are often
 // short, and a loop of known length is vectorized, so N windows are computed at a time. The last
-// ones may be computed twice; where fewer than N are left, half as many are computed at a time.
+// ones may be computed twice; a row of fewer than N takes half as many at a time.
 template <class F, int N = 16>
 void share_2x2(int64_t n, const F* x, int64_t x_row, const F* m, const F* g, F* z, int64_t z_row) {
     if constexpr (N > 1)

@@ -46,7 +46,7 @@ constexpr int64_t GRAIN = MOST_BLOCKS * BLOCK;
 constexpr int64_t WIDE = 4096;
 constexpr int64_t PITCH = WIDE + 64;  // rows one page apart would share their places in the caches
 constexpr int WAITING = 6 + 5;        // rows: levels of the tree over 64 blocks, and over 32 lanes
-constexpr int64_t ROOM = (1 + WAITING) * PITCH;  // of a thread: a result, and what waits for it
+constexpr int64_t ROOM = (1 + WAITING) * PITCH;  // per thread: a result, and those that wait for it
 
 // Partial results beside each other along one kept axis: `outputs` of them, whose elements are
 // `stride` apart. `terms` are the reduced axes.
@@ -126,7 +126,7 @@ struct Tile {
     void sum_lanes(int64_t begin, int64_t end, int lane, int step, const Waiting* left, char* spare,
                    char* to) const {
         if (step == SUM_LANES) return add_lane(begin + lane, end, left, to);
-        if (begin + lane + step >= end)  // no term is in any of the others
+        if (begin + lane + step >= end)  // the others have no terms
             return sum_lanes(begin, end, lane, 2 * step, left, spare, to);
         sum_lanes(begin, end, lane, 2 * step, nullptr, spare + PITCH, spare);
         const Waiting more{spare, left};

@@ -1,4 +1,4 @@
-// What a reduction computes: sum prod mean max min argmax argmin, an op each.
+// What the reductions compute: sum prod mean max min argmax argmin, one op each.
 //
 // none(position): the partial result of no elements, from that position on; add(partial, term,
 // position) includes one more; both(a, b) joins two stretches, b after a; result(partial, count) is

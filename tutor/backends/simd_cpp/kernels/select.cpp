@@ -45,7 +45,7 @@ Status check_indices(const Operand& index, int64_t size) {
     return OK;
 }
 
-// The axis that is indexed: how many elements it has, and the step from one to the next.
+// The indexed axis: its size, and the step from one element to the next.
 struct IndexedAxis {
     int64_t size, step;
 
@@ -190,7 +190,7 @@ struct Replace {
     }
 };
 
-// z[index[j]] = combine(z[index[j]], src[j]) for one run, one after another.
+// z[index[j]] = combine(z[index[j]], src[j]) for one run, in order.
 template <class T, class Combine>
 void scatter_run(const Run& run) {
     constexpr Combine combine;

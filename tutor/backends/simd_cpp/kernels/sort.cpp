@@ -40,7 +40,7 @@ void merge(const Entry* from, int64_t middle, int64_t n, Entry* to) {
     while (right < n) *to++ = from[right++];
 }
 
-constexpr int64_t SHORT = 12;  // up to so many entries, insertion sort is faster
+constexpr int64_t SHORT = 12;  // up to this many entries, insertion sort is faster
 
 // Merge sort, bottom up: stretches of 12, 24, 48, ... are merged in pairs, back and forth between
 // two arrays. Returns the array with the sorted entries.
@@ -61,8 +61,8 @@ const Entry* merge_sort(Entry* entries, Entry* other, int64_t n) {
 constexpr int64_t MANY = 64;  // entries per digit from which its 256 counters pay off
 
 // Radix sort: by the lowest of the key's `DIGITS` bytes, then by the next, each time keeping the
-// order of equal bytes; after the highest, all are sorted (D. Knuth, The Art of Computer
-// Programming 3, 5.2.5). There is room for DIGITS * 256 numbers behind `other`. Returns the array
+// order of entries equal in it; after the highest, all are sorted (D. Knuth, The Art of Computer
+// Programming 3, 5.2.5). There is room for DIGITS * 256 numbers after `other`. Returns the array
 // with the sorted entries.
 template <int DIGITS, class Entry>
 const Entry* radix_sort(Entry* entries, Entry* other, int64_t n) {

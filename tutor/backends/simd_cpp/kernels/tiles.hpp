@@ -290,7 +290,7 @@ struct Tiles {
 // ---- in several threads -------------------------------------------------------------------------
 
 // Calls task(tiles, piece) for each of `pieces`, each of about `cost` elements, with the tiles of
-// the thread that runs it and `more` bytes behind them. false: there is no room for them.
+// the thread that runs it and `more` bytes after them. false: there is no room for them.
 template <class Task>
 bool each_piece(const Call& call, bool tries, int64_t pieces, int64_t cost, int64_t more,
                 const Task& task) {

@@ -163,11 +163,11 @@ inline vec<T> sigmoid(vec<T> x) {
     return xsimd::select(x < T(0), e, vec<T>(T(1))) / (T(1) + e);
 }
 
-// tanh|x| = E / (E + 2) with E = e^(2|x|) - 1. As in `power`, e^(2|x|) = 2^k (1 + p), here with r =
-// |x| - k ln(2) / 2, so that E = 2^k p + (2^k - 1), which for small x is p: nothing cancels. Beyond
-// 20 tanh is 1. One product is enough for r: the error of ln(2) / 2 as a float grows with k, but
-// the larger x is, the less tanh changes with it. `far` leaves k + 127 in the lowest bits of the
-// sum, and a shift turns that into 2^k.
+// tanh|x| = E / (E + 2) with E = e^(2|x|) - 1. As in `power`, e^(2|x|) = 2^k (1 + p), here with
+// r = |x| - k ln(2) / 2, so that E = 2^k p + (2^k - 1), which for small x is p: nothing cancels.
+// Beyond 20 tanh is 1. One product is enough for r: the error of ln(2) / 2 as a float grows with k,
+// but the larger x is, the less tanh changes with it. `far` leaves k + 127 in the lowest bits of
+// the sum, and a shift turns that into 2^k.
 //
 // p = 2r + r^2 (2 + 4/3 r + 2/3 r^2 + 4/15 r^3 + 4/45 r^4 + 8/315 r^5 + ...). The coefficients
 // below have the smallest relative error for |r| <= ln(2) / 4 (the minimax polynomial, found as a
@@ -186,9 +186,9 @@ inline vec<float> tanh(vec<float> x) {
 }
 
 // In double that would sometimes be off by three units. Instead: 1 - 2 / (e^(2|x|) + 1), which
-// would cancel at small x, and for small x Lambert's continued fraction (1761), tanh x = x / (1 + z
-// / (3 + z / (5 + ... z / 15))) with z = x^2, cut after eight steps and written as x - x z A / B.
-// One division serves both.
+// would cancel at small x, and for small x Lambert's continued fraction (1761), tanh x =
+// x / (1 + z / (3 + z / (5 + ... z / 15))) with z = x^2, cut after eight steps and written as x - x
+// z A / B. One division serves both.
 inline vec<double> tanh(vec<double> x) {
     using V = vec<double>;
     const V size = xsimd::abs(x), z = size * size;

@@ -20,7 +20,7 @@ Counts counts;
 struct Chunk {  // lies at the start of its own bytes
     size_t size;
     size_t filled;  // bytes handed out so far, from the start
-    size_t blocks;  // of them in use
+    size_t blocks;  // how many are in use
 };
 
 namespace {
@@ -181,7 +181,7 @@ PyObject* memory_reset_peak(PyObject*, PyObject*) {
 PyObject* memory_trim(PyObject*, PyObject*) {
     const size_t given_back = give_back(0);
 #ifdef __GLIBC__
-    malloc_trim(0);  // the C library had them back; now the system has
+    malloc_trim(0);  // free() gave them to the C library; this gives them to the system
 #endif
     return PyLong_FromSize_t(given_back);
 }

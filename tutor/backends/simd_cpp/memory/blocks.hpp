@@ -22,7 +22,7 @@ struct Chunk;
 struct Block {
     char* data;
     Chunk* chunk;   // for an arena: where it was taken from
-    Policy policy;  // that it was allocated under, and is released by
+    Policy policy;  // the policy it was allocated under, and is released by
 };
 
 // Everything here happens with the GIL held: in one thread at a time, and in none at the moment

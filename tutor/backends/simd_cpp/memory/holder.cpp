@@ -123,7 +123,7 @@ PyObject* holder_address(PyObject* object, void*) {
     return address;
 }
 
-// The attribute `name` of the memory, or of a promise without keeping it.
+// The attribute `name` of the memory, or of a promise, which is not kept for it.
 PyObject* told(PyObject* object, int name) {
     PyObject* memory = Py_XNewRef(reinterpret_cast<Holder*>(object)->memory);
     if (!is_memory(memory) && !(memory && PyObject_HasAttr(memory, names[KEEP]))) {

@@ -27,7 +27,7 @@ Py_ssize_t itemsizes[DTYPES] = {
 
 // ---- Construction -------------------------------------------------------------------------------
 
-// How much of ALIGNMENT PyObject_Malloc gives: 16, but 8 where addresses have 32 bits.
+// The part of ALIGNMENT that PyObject_Malloc gives: 16, but 8 where addresses have 32 bits.
 constexpr size_t GIVEN = 2 * sizeof(void*);
 
 // A Memory without bytes yet, followed by `room` bytes; nullptr if memory runs out.

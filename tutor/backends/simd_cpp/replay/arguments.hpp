@@ -17,7 +17,7 @@ struct Argument {
     Py_ssize_t size;           // of the window
     Py_ssize_t elements;       // of the argument itself
     int contiguous, written;   // written: by the Program, so that its Buffer changes
-    Py_ssize_t first, itself;  // the first argument over this Buffer; which is this very Tensor
+    Py_ssize_t first, itself;  // the first argument over this Buffer; the first that is this Tensor
     Py_ssize_t place;          // of its window in the list of Buffers; -1: it is not needed
     PyObject* device;          // its name, or None: memory of the host
 };
