@@ -6,7 +6,7 @@ one. Underscores before a name are dropped; as no two files of tests may have th
 of folders may stand before it:
 
     tutor/_storage/layout.py                 tests/storage/test_layout.py
-    tutor/nn/functional/grids.py             tests/nn/test_functional_grids.py
+    tutor/nn/utils/rnn.py                    tests/nn/test_utils_rnn.py
     tutor/viz/svg.py                         tests/viz/test_viz_svg.py
     tutor/programs/jit.py                    tests/programs/test_jit.py, test_jit_borders.py
     tutor/backends/opencl (all of it)        tests/backends/opencl/test_opencl.py
@@ -44,6 +44,7 @@ SUBJECTS = {
     "test_at_once.py": "several threads that use all of the library",
     "test_benchmarks.py": "the folder benchmarks/",
     "test_build_backend.py": "build_backend.py",
+    "test_cost_of_ranks.py": "benchmarks/cost.py",
     "test_cpp_shape.py": "how long C++ files and functions may be",
     "test_cycles.py": "every public call: none leaves a cycle that holds a Tensor",
     "test_dockerfile.py": "the Dockerfile",
@@ -174,7 +175,7 @@ def test_names_say_what_is_tested_and_where() -> None:
     }
     assert not named_after(Path("storage/test_places.py"))  # there is no such module
     assert not named_after(Path("nn/test_layout.py"))  # it is in another folder
-    assert not named_after(Path("nn/test_grids.py"))  # its name lacks a folder's: functional_grids
+    assert not named_after(Path("nn/test_rnn.py"))  # its name lacks a folder's: utils_rnn
     assert not named_after(Path("backends/test_opencl_commands.py"))  # there is a folder for opencl
 
 

@@ -10,9 +10,10 @@ import pytest
 
 pytest.importorskip("nvidia.cuda_nvrtc")
 
+from paper import Paper
+
 from tutor.backends.cuda.launches import CELLS
 from tutor.backends.cuda.nvrtc import nvrtc
-from tutor.backends.cuda.paper import Paper
 from tutor.backends.signatures import SIGNATURES
 from tutor.errors import DeviceError, ShapeError
 from tutor.testing import cases
