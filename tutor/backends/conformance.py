@@ -27,9 +27,8 @@ from tutor.backends import cases, registry
 from tutor.backends.cases.bounds import ROUNDOFF, bounds, written
 from tutor.backends.cases.draws import Case, Spec
 from tutor.backends.cases.operands import elements, execute, images, through
-from tutor.backends.matrix_signatures import signature_of
 from tutor.backends.registry import Table
-from tutor.backends.signatures import SIGNATURES
+from tutor.backends.signatures import SIGNATURES, signature_of
 from tutor.dtype import DType
 from tutor.errors import KernelNotFound
 

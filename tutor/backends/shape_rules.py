@@ -28,8 +28,7 @@ class Form` in simd_cpp/kernel.hpp, which states the same for C++. costs.py has 
     attention_grad      g as z, q, k, v, mask, z (..., l, n), logs, dk as k, dv as v -> as q
     norm, norm_grad     x (..., n), and others (n) -> as x; norm_grad takes g, as x, first
     channel_norm, channel_norm_grad     the same for x (k, n, m)
-    fused               all inputs of one shape -> that shape, without the axes in `axis`; if it
-                        begins with a product, the other inputs have the product's shape
+    fused               out is given: tutor/backends/bytecode.py says how they fit together
 
 An op's axis may be counted from the end; from here on it is counted from the front.
 """
@@ -41,7 +40,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tutor._storage.layout import Shape, axes_of, axis_of, broadcast_shapes, broadcast_strides
-from tutor.backends import bytecode, windows
+from tutor.backends import windows
 from tutor.backends.signatures import Signature
 from tutor.errors import ShapeError
 
@@ -186,22 +185,6 @@ def _selected(_: Signature, name: str, shapes: Sequence[Shape], params: Params) 
     return (*x[:axis], *index, *x[axis + 1 :])
 
 
-def _chained(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
-    axis, begins = params["axis"], bytecode.product(params.get("code", "o0 = copy.bool i0"))
-    first, rest = shapes[0], shapes[1:]
-    if begins:
-        form, count = FORMS[begins.signature.form], len(begins.args)
-        assert form.rule is not None
-        first, rest = form.rule(begins.signature, name, shapes[:count], {}), shapes[count:]
-    if any(shape != first for shape in rest):
-        raise ShapeError(
-            f"{name} of shapes {', '.join(map(str, shapes))}",
-            "they differ",
-            "stretch all inputs to one shape: by strides of 0 where they repeat",
-        )
-    return without(first, axis)
-
-
 def _lost(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
     x, t = shapes
     if not x or t != x[:-1]:
@@ -317,7 +300,7 @@ FORMS: dict[str, Form] = {
     "attention": Form(_attended),
     "attention_grad": Form(_attended_grad),
     **dict.fromkeys(("norm", "norm_grad", "channel_norm", "channel_norm_grad"), Form(_normed)),
-    "fused": Form(_chained),
+    "fused": Form(),
 }
 
 
