@@ -19,8 +19,6 @@ MODULES = (
     "errors",
     "random",
     "backends",
-    "backends.matrix_signatures",
-    "backends.parameters",
     "backends.registry",
     "backends.shape_rules",
     "backends.signatures",
@@ -32,10 +30,10 @@ OUTSIDE = (
     "core.engine.casting",
     "_util.files",
     "_util.former_names",
-    "_util.lazy_imports",
+    "_util.interpreter",
     "_util.system",
+    "methods.arrays",
     "methods.dlpack",
-    "methods.interop",
     "ops.native",
 )
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import partial, wraps
+from operator import attrgetter
 from typing import Any
 
 from tutor._storage import device_memory, layout
@@ -21,6 +22,7 @@ from tutor._util.hooks import Hook
 from tutor.dtype import DType
 from tutor.errors import DTypeError, OutOfRangeError, ShapeError
 
+WALK = attrgetter("buf", "shape", "strides", "offset")
 REMEDY = (
     "leave buf, shape, strides and offset as they were made; to walk a Buffer in another way,"
     " write Tensor(buf, shape, strides, offset)"
@@ -99,7 +101,7 @@ class BeforeRead(Hook):
     graph: Callable[[Any], None] = staticmethod(lambda root: None)
 
 
-before_read = BeforeRead()  # tutor/programs: `closed` is the recorder's, `graph` in backward.py
+before_read = BeforeRead()  # answered by tutor/programs/backward.py; its recorder sets `closed`
 
 
 # ---- checks --------------------------------------------------------------------------------------
@@ -137,10 +139,11 @@ def fits(x: Any, asked: str) -> None:
 
 
 def _buf(x: Any, asked: str) -> Any:
-    if all(hasattr(x, name) for name in ("shape", "strides", "offset", "buf")):
-        return x.buf
-    found = f"an object of type {type(x).__name__}"
-    raise DTypeError(asked, found, "give a Tensor, or what has all that it has")
+    try:
+        return WALK(x)[0]
+    except AttributeError:
+        found = f"an object of type {type(x).__name__}"
+        raise DTypeError(asked, found, "give a Tensor, or what has all that it has") from None
 
 
 def _check_walk(x: Any, asked: str, count: int) -> None:

@@ -28,16 +28,22 @@ class Devices(Hook):
 
     of: Callable[..., str] = staticmethod(_on_host)  # of(name, like): "kind:index", or the default
     named: tuple[type, ...] = ()  # classes that are accepted in place of a name
-    common: Callable[[str, Any], str] = staticmethod(lambda what, operands: CPU)  # a call's device
+    in_use: Collection[Any] = ()  # the kinds of devices in use, besides the host
+    common: Callable[[str, Any], str] = staticmethod(_unknown)  # of a call, if some are in use
     empty: Callable[..., Any] = staticmethod(lambda count, dtype, name: _unknown(name))  # memory
     table: Callable[[str], Any] = staticmethod(_unknown)  # a device's kernels
     kinds: Callable[[], Collection[str]] = tuple  # those that there may be
 
 
-devices = Devices()  # tutor/backends/transfers.py gives the answers for others
+devices = Devices()  # tutor/backends/transfers.py answers for all others
 
 
 # ---- memory on a device --------------------------------------------------------------------------
+
+
+def common(what: str, operands: Any) -> str:
+    """The device of a call's operands. DeviceError if they are on two."""
+    return devices.common(what, operands) if devices.in_use else CPU
 
 
 def is_constant(x: Walked) -> bool:

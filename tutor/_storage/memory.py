@@ -26,7 +26,6 @@ shows the counts.
 from __future__ import annotations
 
 import os
-import sys
 from _thread import RLock
 from collections.abc import Callable
 from typing import Any
@@ -237,8 +236,8 @@ def empty(count: int, dtype: DType, device: str = CPU) -> Any:
 def kept(buf: Any, what: str, reading: bool = False) -> Any:
     """The Memory of `buf` on the host; see `held`. For memory on another device: a copy if the
     caller only reads (`reading`), otherwise a DeviceError."""
-    memory: Any = held(buf, what, reading)
-    if isinstance(memory, Memory):
+    memory: Any = getattr(buf, "memory", None)
+    if isinstance(memory, Memory) or isinstance(memory := held(buf, what, reading), Memory):
         return memory
     if not reading:
         raise DeviceError(
@@ -297,29 +296,6 @@ def keep_ahead(buf: Any) -> None:
     work this takes, and see it before that kernel."""
     if hasattr(getattr(buf, "memory", None), "is_waited_for"):
         held(buf, "the operand of a kernel")
-
-
-def _references(buf: Any) -> int:
-    """Counts references to its Memory; in plain Python also to its view and that view's bytes."""
-    count = sys.getrefcount(buf.memory)
-    if not _simd:
-        count += sys.getrefcount(buf.memory.raw) + sys.getrefcount(buf.memory.raw.obj)
-    return count
-
-
-_alone = Holder()
-_alone.memory = Memory(1, 1, "b")
-_FEWEST = _references(_alone)
-
-
-def is_alone(buf: Any) -> bool:
-    """Can the bytes of `buf`, which has a Memory, be reached only through `buf`? If not, another
-    library's array, say, may read and write them unnoticed."""
-    if is_elsewhere(buf.memory):
-        return sys.getrefcount(buf.memory) == 2  # one from `buf`, one from this call
-    if buf.memory.owner is not None or getattr(buf.memory, "lent", False):
-        return False
-    return _references(buf) == _FEWEST
 
 
 _before_bytes: Callable[[str], object] = str

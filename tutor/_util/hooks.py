@@ -1,9 +1,10 @@
 """Hooks: the four places where the trunk calls code that it does not know.
 
-    class OnOp(Hook):                       # in the trunk: the questions, and the answers when
-        made = staticmethod(lambda cls: None)   # nothing else gives any
+    class OnOp(Hook):  # in the trunk: the questions, and the answers when nobody gives another
+        made = staticmethod(lambda cls: None)
 
-    on_op.provide(made=compared)            # outside of it: another answer, when it is imported
+    on_op = OnOp()
+    on_op.provide(made=doubted)  # in a module outside of it, when that is imported
 
 docs/architecture.md lists them. Beside these, the trunk looks things up by name in tables that
 others add to (ops, backends), and has native twins (twins.py), which change nothing but the speed.
@@ -18,6 +19,7 @@ class Hook:
     """The base of the four classes: each attribute is a question, its value the answer."""
 
     def provide(self, **answers: Any) -> None:
-        """Give other answers to these questions, for the whole process."""
-        assert all(hasattr(self, name) for name in answers), answers
-        vars(self).update(answers)
+        """Give other answers, for the whole process. AttributeError if nothing asks for one."""
+        for name, answer in answers.items():
+            getattr(self, name)
+            setattr(self, name, answer)

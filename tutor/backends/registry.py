@@ -27,8 +27,7 @@ from typing import Any, NamedTuple
 from tutor._storage.device_memory import CPU, devices
 from tutor._util.context_settings import Block, Setting, Within
 from tutor._util.keyword_aliases import spelled
-from tutor.backends.matrix_signatures import MATRICES
-from tutor.backends.signatures import SIGNATURES, Signature
+from tutor.backends.signatures import OTHERS, SIGNATURES, Signature
 from tutor.dtype import DType, bool_
 from tutor.errors import DTypeError, KernelNotFound
 
@@ -277,7 +276,7 @@ def _find(kernel: str, backend: str, dtype: DType, device: str) -> Kernel:
             "move the operands there, or choose another backend: with tutor.use_backend(...):",
         )
     found = rows.get((kernel, dtype)) or _brought(backend, kernel, dtype)
-    signature = SIGNATURES.get(kernel) or MATRICES.get(kernel)
+    signature = SIGNATURES.get(kernel) or OTHERS.get(kernel)
     if found is None and signature is not None and dtype not in signature.dtypes:
         raise _no_such_dtype(signature, dtype)
     if found is None:
@@ -301,7 +300,7 @@ def _find(kernel: str, backend: str, dtype: DType, device: str) -> Kernel:
 
 def _brought(backend: str, kernel: str, dtype: DType) -> Kernel | None:
     """The kernel among the rows added to that backend by `extend`."""
-    for loader in _more.get(ALIASES.get(backend, backend), ()) if kernel in MATRICES else ():
+    for loader in _more.get(ALIASES.get(backend, backend), ()) if kernel in OTHERS else ():
         if found := loader().get((kernel, dtype)):
             return found
     return None

@@ -22,8 +22,7 @@ and these texts are what runs: see LETTERS. The other rules depend on more than 
     gather              index's shape, no larger than x along the axes other than `axis`
     scatter             x's shape; index and src have one shape, no larger than x, as in gather
     index_select        x's shape, with the 1-D index's length along `axis`
-    fused               all inputs of one shape -> that shape, without the axes in `axis`; if it
-                        begins with a product, the other inputs have the product's shape
+    fused               out is given: tutor/backends/bytecode.py says how they fit together
 
 An op's axis may be counted from the end; from here on it is counted from the front.
 """
@@ -36,7 +35,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tutor._storage.layout import Shape, axes_of, axis_of, broadcast_shapes, broadcast_strides
-from tutor.backends import bytecode, windows
+from tutor.backends import windows
 from tutor.backends.signatures import Signature
 from tutor.errors import ShapeError
 
@@ -146,22 +145,6 @@ def _selected(_: Signature, name: str, shapes: Sequence[Shape], params: Params) 
             "give a 1-D index; .gather() takes one with x's axes",
         )
     return (*x[:axis], *index, *x[axis + 1 :])
-
-
-def _chained(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
-    axis, begins = params["axis"], bytecode.product(params.get("code", "o0 = copy.bool i0"))
-    first, rest = shapes[0], shapes[1:]
-    if begins:
-        form, count = FORMS[begins.signature.form], len(begins.args)
-        assert form.rule is not None
-        first, rest = form.rule(begins.signature, name, shapes[:count], {}), shapes[count:]
-    if any(shape != first for shape in rest):
-        raise ShapeError(
-            f"{name} of shapes {', '.join(map(str, shapes))}",
-            "they differ",
-            "stretch all inputs to one shape: by strides of 0 where they repeat",
-        )
-    return without(first, axis)
 
 
 # ---- the same in letters -------------------------------------------------------------------------
@@ -290,7 +273,7 @@ FORMS: dict[str, Form] = {
     "gather": Form(_gathered, _cut_to_index),
     "scatter": Form(_scattered),
     "index_select": Form(_selected),
-    "fused": Form(_chained),
+    "fused": Form(),
 }
 
 

@@ -10,8 +10,8 @@ from tutor._storage.device_memory import CPU, asked, is_constant, is_elsewhere
 from tutor._storage.memory import Holder, Memory, copied, empty, held
 from tutor._util.typing import Walked
 from tutor.backends import devices, registry
-from tutor.backends.devices import IN_USE
 from tutor.backends.registry import Operand
+from tutor.backends.signatures import ALL, OTHERS, Signature
 from tutor.dtype import DType
 from tutor.errors import DeviceError
 
@@ -54,6 +54,10 @@ def transfer(out: Walked, x: Walked) -> None:
     registry.kernel("copy", dtype, to.device)(out, there)
 
 
+OTHERS["transfer"] = Signature(
+    "transfer", "TT", ALL, "exact", "z = x, in the memory of another device", form="transfer",
+    work="moves",
+)  # fmt: skip
 registry.register_everywhere("transfer", transfer)
 
 
@@ -62,8 +66,6 @@ registry.register_everywhere("transfer", transfer)
 
 def common(what: str, operands: Any) -> str:
     """The device of a call's operands. DeviceError if they are on two."""
-    if not IN_USE:
-        return CPU
     on = [x.buf.device for x in operands]
     if len({*on}) == 1:
         return str(on[0])
@@ -93,6 +95,7 @@ def _two(what: str, one: tuple[int, str], other: tuple[int, str]) -> DeviceError
 device_memory.devices.provide(
     of=devices.of,
     named=(devices.device,),
+    in_use=devices.IN_USE,
     common=common,
     empty=devices.room,
     table=devices.table,

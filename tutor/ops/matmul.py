@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from tutor._storage.device_memory import devices
+from tutor._storage.device_memory import common
 from tutor.backends.shape_rules import Letters, stretch
 from tutor.backends.signatures import SIGNATURES
 from tutor.core.buffer import Buffer
@@ -67,7 +67,7 @@ class Linear(Op):
 
     def forward(self, x, w, b=None):
         shape, dtype = self.infer(x, w, b)
-        device = devices.common(self.name, self.inputs)
+        device = common(self.name, self.inputs)
         z = x.over(Buffer.empty(shape[0] * shape[1], dtype, device), shape)
         if b is not None and dtype.is_float:
             engine.call("linear", dtype, z, x, w, b, relu=self.relu)

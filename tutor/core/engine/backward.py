@@ -9,7 +9,7 @@ from typing import Any
 
 from tutor._storage.array_like import is_tensor
 from tutor._storage.bounds_checks import before_read
-from tutor._storage.device_memory import devices
+from tutor._storage.device_memory import common
 from tutor._util import error_messages
 from tutor._util.atomic import exchange
 from tutor._util.typing import AnyTensor, TensorLike
@@ -218,7 +218,7 @@ class Backward:
         seed = gradient if is_tensor(gradient) else root.wrap(gradient, root.buf.dtype)
         if seed.shape != root.shape or seed.buf.dtype is not root.buf.dtype:
             raise error_messages.other_seed(root, seed)
-        devices.common("backward(gradient)", (root, seed))
+        common("backward(gradient)", (root, seed))
         return seed if seed.buf.device == root.buf.device else moved(seed, root.buf.device)
 
 
