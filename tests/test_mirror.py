@@ -75,7 +75,6 @@ ELSEWHERE = {
     "backends/matrices": "testing/test_matrices.py",
     "backends/matrix_signatures.py": "testing/test_matrices.py",
     "backends/parameters.py": "ops/test_ops_mistaken_calls.py",
-    "backends/shape_rules.py": "ops/test_native_engine.py",  # beside the same rules in C++
     "backends/transfers.py": "backends/test_devices.py",
     "backends/windows.py": "ops/test_native_engine.py",
     "core/op/catalogue.py": "ops/test_ops.py",

@@ -307,6 +307,12 @@ TABLE_OF_KERNELS = (
 # fmt: on
 
 SIGNATURES = {signature.name: signature for signature in TABLE_OF_KERNELS}
+OTHERS: dict[str, Signature] = {}  # of kernels in no backend's own table: matrices, transfers
+
+
+def signature_of(kernel: str) -> Signature:
+    """The row of a kernel, in whichever table it is."""
+    return SIGNATURES.get(kernel) or OTHERS[kernel]
 
 
 def version() -> int:

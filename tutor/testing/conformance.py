@@ -24,9 +24,8 @@ from typing import Any, NamedTuple
 
 from tutor._storage.bits import UNSIGNED
 from tutor.backends import registry
-from tutor.backends.matrix_signatures import signature_of
 from tutor.backends.registry import Table
-from tutor.backends.signatures import SIGNATURES
+from tutor.backends.signatures import SIGNATURES, signature_of
 from tutor.dtype import DType
 from tutor.errors import KernelNotFound
 from tutor.testing import cases
