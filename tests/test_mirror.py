@@ -70,11 +70,11 @@ SUBJECTS = {
 # Modules, and folders with all in them, whose tests stand in a file named after something else.
 ELSEWHERE = {
     "autograd.py": "functions/test_gradients.py",
+    "backends/chains.py": "backends/test_bytecode_fused.py",
     "backends/codegen": "programs/source/test_source.py",  # and on devices, by their kernels
     "backends/costs.py": "profiler/test_profiler.py",
     "backends/matrices": "testing/test_matrices.py",
     "backends/matrix_signatures.py": "testing/test_matrices.py",
-    "backends/parameters.py": "ops/test_ops_mistaken_calls.py",
     "backends/transfers.py": "backends/test_devices.py",
     "backends/windows.py": "ops/test_native_engine.py",
     "core/op/catalogue.py": "ops/test_ops.py",
