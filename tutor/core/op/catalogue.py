@@ -104,9 +104,8 @@ def _read_rule(cls: Any) -> None:
 
 
 # ---- the parameters of a call --------------------------------------------------------------------
-
-# An axis is not checked here, since that depends on the shapes (shape_rules.counted_axis), nor are
-# the parameters of a view, which its own layout checks.
+# Except for an axis, which depends on the shapes (shape_rules.counted_axis), and for the parameters
+# of a view, which its layout checks.
 
 
 def _count(what: str, value: Any) -> int:
