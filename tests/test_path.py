@@ -9,8 +9,8 @@ import trunk
 from path import ROOT, Passed, in_a_process_of_its_own, passed
 
 # As it is now. The aim is 450 lines in 32 files for the step, and 25 functions for a + b.
-MOST = {"step": Passed(lines=511, functions=168, files=51),
-        "add": Passed(lines=148, functions=46, files=20)}  # fmt: skip
+MOST = {"step": Passed(lines=512, functions=170, files=50),
+        "add": Passed(lines=146, functions=46, files=20)}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from tutor import dtype as dtypes
@@ -22,6 +23,7 @@ from tutor.core.op.catalogue import check_parameters, on_op
 from tutor.core.tensor import TensorBase
 from tutor.dtype import DType
 
+OBSERVERS: list[Callable[[Op, Any], object]] = []  # get each Op that has run, and its result
 serials = itertools.count()
 walk_of = operator.attrgetter("buf", "shape", "strides", "offset")
 
@@ -44,10 +46,9 @@ class Forward:
             error_messages.check_tensors(op, op.inputs)
         if op.kernel is None:
             return self.remember(op, op.forward(*op.inputs, **op.params))
-        step = self.prepare(op)
+        step: Any = self.prepare(op)
         emit(step)
-        out: Any = step.out
-        return self.remember(op, op.finish(out) if op.finishes else out)
+        return self.remember(op, op.finish(step.out) if op.finishes else step.out)
 
     def prepare(self, op: Op) -> Step:
         """The kernel call for `op`: its result, inferred and allocated, and its inputs with the
@@ -72,6 +73,8 @@ class Forward:
                 op.record(out, needs, next(serials))
                 out.op = op
             out.requires_grad = graph
+        for observer in OBSERVERS:
+            observer(op, out)
         return out
 
     def call(self, kernel: str, dtype: DType, out: Walked, *ins: Walked, **params: Any) -> None:
