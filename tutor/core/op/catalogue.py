@@ -40,6 +40,7 @@ class OnOp(Hook):
     made: Callable[[Any], None] = staticmethod(lambda cls: None)  # called with each new class
     casts: Mapping[Any, Any] = MappingProxyType({})  # while it is empty, no operands are cast
     operands: Callable[[Any], tuple[Any, ...]] = staticmethod(lambda op: op.inputs)  # as cast
+    observers: tuple[Callable[[Any, Any], object], ...] = ()  # shown each op that ran, its result
     cast_nothing: Callable[[], object] = staticmethod(lambda: None)  # in this context, from here on
 
 
