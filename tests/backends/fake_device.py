@@ -14,7 +14,7 @@ from typing import Any
 
 from tutor._storage.device_memory import is_elsewhere
 from tutor._storage.memory import Memory
-from tutor.backends import python_ref, transfers
+from tutor.backends import chains, transfers
 from tutor.backends.bytecode import DIVIDES
 from tutor.backends.registry import Kernel, Operand, Table
 from tutor.backends.signatures import signature_of
@@ -85,7 +85,7 @@ class FakeDevice:
     def table(self, index: int) -> Table:
         place = f"{self.kind}:{index}"
         return {row: self.kernel(row[0], kernel, place) for row, kernel in
-                python_ref.table().items()}  # fmt: skip
+                chains.table().items()}  # fmt: skip
 
     def kernel(self, name: str, run: Kernel, place: str) -> Kernel:
         signature = signature_of(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Any, NoReturn
+from typing import Any
 
 from tutor._util.hooks import Hook
 from tutor._util.typing import Walked
@@ -14,11 +14,9 @@ CPU = "cpu"  # the host
 # ---- hook: who provides memory -------------------------------------------------------------------
 
 
-def _on_host(name: Any = None, like: Any = None) -> str:
-    return _unknown(name) if name not in (None, CPU) else CPU
-
-
-def _unknown(name: Any, *_: Any) -> NoReturn:
+def _host(name: Any = None, *_: Any) -> str:
+    if name in (None, CPU):
+        return CPU
     found = "no device but the host, 'cpu', is known here"
     raise DeviceError(f"device={name!r:.60}", found, "leave it out; `import tutor` knows more")
 
@@ -26,12 +24,12 @@ def _unknown(name: Any, *_: Any) -> NoReturn:
 class Devices(Hook):
     """What the trunk asks about devices, and the answers while there is only the host."""
 
-    of: Callable[..., str] = staticmethod(_on_host)  # of(name, like): "kind:index", or the default
-    named: tuple[type, ...] = ()  # classes that are accepted in place of a name
+    of: Callable[..., str] = staticmethod(_host)  # of(name, like): "kind:index", or the default
+    named: tuple[type, ...] = ()  # classes that are accepted instead of a name
     in_use: Collection[Any] = ()  # the kinds of devices in use, besides the host
-    common: Callable[[str, Any], str] = staticmethod(_unknown)  # of a call, if some are in use
-    empty: Callable[..., Any] = staticmethod(lambda count, dtype, name: _unknown(name))  # memory
-    table: Callable[[str], Any] = staticmethod(_unknown)  # a device's kernels
+    common: Callable[[str, Any], str] = staticmethod(_host)  # of a call, if some are in use
+    empty: Callable[..., Any] = staticmethod(lambda count, dtype, name: _host(name))  # memory
+    table: Callable[[str], Any] = staticmethod(_host)  # a device's kernels
     kinds: Callable[[], Collection[str]] = tuple  # those that there may be
 
 

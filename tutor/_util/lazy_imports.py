@@ -15,10 +15,14 @@ import importlib
 import os
 from typing import Any
 
+from tutor.errors import TutorError
+
 PLACES: dict[str, str] = {}  # name -> module
 AT_ONCE = os.environ.get("TUTOR_IMPORT") == "all"
 
 
 def load(name: str) -> Any:
     """The module registered under that name."""
+    if name not in PLACES:
+        raise TutorError(f"the module {name!r}", "nothing here knows it", "write `import tutor`")
     return importlib.import_module(PLACES[name])

@@ -1,7 +1,6 @@
 """Tensors as Python and other libraries see them: numbers, lists, arrays, text.
 
-Code that only other libraries need is not part of the trunk: it is loaded on first use, by a name
-that `tutor/__init__.py` knows (tutor/_util/lazy_imports.py).
+What only other libraries need is loaded on first use: tutor/_util/lazy_imports.py.
 """
 
 from __future__ import annotations

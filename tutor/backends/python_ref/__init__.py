@@ -41,7 +41,7 @@ KERNELS = {
 
 
 def table() -> registry.Table:
-    """`{(name, dtype): kernel}` for every kernel above. One kernel serves all dtypes; `guarded`
+    """`{(name, dtype): kernel}` for all but `fused` (chains.py). One serves all dtypes; `guarded`
     checks that its operands stay within their memory, whoever the caller is."""
     kernels = {name: guarded(name, kernel) for name, kernel in KERNELS.items()}
     return {(name, dtype): kernels[name] for name in kernels for dtype in SIGNATURES[name].dtypes}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from collections.abc import Callable
 from typing import Any
 
 from tutor import dtype as dtypes
@@ -23,7 +22,6 @@ from tutor.core.op.catalogue import check_parameters, on_op
 from tutor.core.tensor import TensorBase
 from tutor.dtype import DType
 
-OBSERVERS: list[Callable[[Op, Any], object]] = []  # get each Op that has run, and its result
 serials = itertools.count()
 walk_of = operator.attrgetter("buf", "shape", "strides", "offset")
 
@@ -73,7 +71,7 @@ class Forward:
                 op.record(out, needs, next(serials))
                 out.op = op
             out.requires_grad = graph
-        for observer in OBSERVERS:
+        for observer in on_op.observers:
             observer(op, out)
         return out
 

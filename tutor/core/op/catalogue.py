@@ -40,6 +40,7 @@ class OnOp(Hook):
     made: Callable[[Any], None] = staticmethod(lambda cls: None)  # called with each new class
     casts: Mapping[Any, Any] = MappingProxyType({})  # while it is empty, no operands are cast
     operands: Callable[[Any], tuple[Any, ...]] = staticmethod(lambda op: op.inputs)  # as cast
+    observers: tuple[Callable[[Any, Any], object], ...] = ()  # shown each op that ran, its result
     cast_nothing: Callable[[], object] = staticmethod(lambda: None)  # in this context, from here on
 
 
@@ -104,9 +105,8 @@ def _read_rule(cls: Any) -> None:
 
 
 # ---- the parameters of a call --------------------------------------------------------------------
-
-# An axis is not checked here, since that depends on the shapes (shape_rules.counted_axis), nor are
-# the parameters of a view, which its own layout checks.
+# Except for an axis, which depends on the shapes (shape_rules.counted_axis), and for the parameters
+# of a view, which its layout checks.
 
 
 def _count(what: str, value: Any) -> int:
