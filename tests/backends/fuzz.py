@@ -28,7 +28,7 @@ from typing import Any
 from tutor import OPS, Buffer, Tensor, apply
 from tutor._storage import memory
 from tutor.backends import signatures, simd_cpp
-from tutor.backends.cases.operands import Block
+from tutor.backends.cases.operands import BufferMemory
 from tutor.dtype import TABLE
 
 GUARD, ROOM = 64, 1024  # bytes around an operand's memory, and inside of it
@@ -48,7 +48,7 @@ class Guarded:
         inside = memoryview(self.bytes)[GUARD:-GUARD]
         count = ROOM // self.dtype.itemsize
         lent = memory.Memory.borrow(inside, count, self.dtype.itemsize, self.dtype.format)
-        self.buf = Block(lent, self.dtype)
+        self.buf = BufferMemory(lent, self.dtype)
         self.count = count
 
     def intact(self) -> bool:

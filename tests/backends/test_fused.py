@@ -18,7 +18,7 @@ from tutor.backends import bytecode, costs, registry, simd_cpp
 from tutor.backends.bytecode import Instruction
 from tutor.backends.cases import chains
 from tutor.backends.cases.draws import Case, Draw
-from tutor.backends.cases.operands import Block, elements, execute, images, operand
+from tutor.backends.cases.operands import BufferMemory, elements, execute, images, operand
 from tutor.backends.registry import Operand, Table
 from tutor.backends.shape_rules import without
 from tutor.backends.signatures import SIGNATURES
@@ -59,7 +59,7 @@ def threads(request: pytest.FixtureRequest) -> Iterator[int]:
 
 
 def blank(dtype: DType, shape: tuple[int, ...]) -> Operand:
-    block = Block(Memory(max(math.prod(shape), 1), dtype.itemsize, dtype.format), dtype)
+    block = BufferMemory(Memory(max(math.prod(shape), 1), dtype.itemsize, dtype.format), dtype)
     return Operand(block, shape, contiguous_strides(shape), 0)
 
 
@@ -523,7 +523,7 @@ def test_every_kernel_without_parameters_can_stand_in_a_chain() -> None:
     for name in chains.ALL:
         for dtype in SIGNATURES[name].dtypes:
             d = Draw("fused", dtype, 1)
-            made = chains.Chain(d, [dtype, bool_], [name])
+            made = chains.DrawnChain(d, [dtype, bool_], [name])
             gives = made.any("o0")
             for backend in BACKENDS:
                 ins = [d.spec((9,), "any", dtype=t) for t in (dtype, bool_)]

@@ -149,7 +149,7 @@ class Interop(Products):
         copied = min(bounds_checks.steps(self), default=0) < 0 if copy is None else copy
         t = self.copy() if copied else self
         start = t.offset if t.numel() else 0
-        walk = dlpack.Walk(t.buf.raw, t.dtype, t.shape, bounds_checks.steps(t), start)
+        walk = dlpack.DlpackOperand(t.buf.raw, t.dtype, t.shape, bounds_checks.steps(t), start)
         return dlpack.give(walk, max_version is not None and max_version[0] >= 1, copied)
 
     @classmethod

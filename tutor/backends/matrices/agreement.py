@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from tutor._storage.bits import pack, unpack
 from tutor._storage.memory import Memory
 from tutor.backends import registry
-from tutor.backends.cases.operands import Block
+from tutor.backends.cases.operands import BufferMemory
 from tutor.backends.conformance import Verdict
 from tutor.backends.matrices.reference import Matrix
 from tutor.backends.matrix_signatures import MATRICES
@@ -63,7 +63,7 @@ def placed(matrix: Matrix, shape: tuple[int, int], layout: str, dtype: DType) ->
     memory = [AROUND] * size
     for cell, x in zip(cells, (x for row in matrix for x in row), strict=True):
         memory[cell] = x
-    block = Block(Memory(size, dtype.itemsize, dtype.format), dtype)
+    block = BufferMemory(Memory(size, dtype.itemsize, dtype.format), dtype)
     block.raw[:] = pack(memory, dtype)
     return Placed(registry.Operand(block, shape, (down, right), first), cells, shape)
 
