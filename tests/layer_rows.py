@@ -1,7 +1,7 @@
 """Every layer of nn with small sizes, what it is given, and what it answers.
 
 That is compared with PyTorch's (tests/oracle/test_oracle_layers.py), and in every place with
-python_ref's (tests/nn/test_layers_everywhere.py).
+python_ref's (tests/nn/test_nn_layers_everywhere.py).
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def draw(case, dtype="float64"):
 
 def test_every_op_has_a_row():
     ours = {name for name, op in OPS.items() if op.__module__.startswith("tutor.ops")}
-    ours -= {"dropout"}  # which draws: tests/nn/test_norms.py
+    ours -= {"dropout"}  # which draws: tests/nn/test_norm.py
     assert not ours - {case.op for case in CASES}
     differentiable = {name for name in ours if OPS[name].differentiable}
     assert not differentiable - {case.op for case in DIFFERENTIABLE}

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tutor import functions as F  # noqa: N812 - as everybody writes it
 from tutor._storage import layout
 from tutor._util import checks
 from tutor._util.keyword_aliases import spelled
 from tutor._util.typing import Axis, DTypeLike
 from tutor.methods.tensor import Tensor
-from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 from tutor.nn.module import Module
 
 

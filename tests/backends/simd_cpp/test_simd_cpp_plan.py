@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from backend_names import LEVELS
 from operands import Block, Operand, filled, operand, values
-from test_simd_border import OUTSIDE, UNCOUNTABLE, changed
-from test_simd_checks import CONV, DTYPES, POOL, SHAPES
+from test_simd_cpp_border import OUTSIDE, UNCOUNTABLE, changed
+from test_simd_cpp_checks import CONV, DTYPES, POOL, SHAPES
 
 from tutor import memory
 from tutor.backends import cases, registry, simd_cpp
@@ -78,7 +78,7 @@ def test_temps_stand_in_the_arena_and_constants_stay() -> None:
 
 
 def test_an_index_is_copied_before_it_is_used() -> None:
-    """It may be what the kernel writes (test_simd_checks.py), walked backwards or in place."""
+    """It may be what the kernel writes (test_simd_cpp_checks.py), walked backwards or in place."""
     far = 10**15
     x = filled([far, 3, -far, 0], int64)
     for strides, offset, expected in [((1,), 0, [0, 3, -far, far]), ((-1,), 3, [far, -far, 3, 0]),

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-FUZZER = Path(__file__).with_name("fuzz.py")
+FUZZER = Path(__file__).parents[1] / "fuzz.py"
 
 
 def test_a_few_thousand_calls_end_neither_the_process_nor_a_guard_byte():

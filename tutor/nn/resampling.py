@@ -1,8 +1,7 @@
-"""Resampling: images made larger or smaller, and pools that return the places of their maxima.
+"""Resampling: images made larger or smaller, as functions and as layers.
 
 All are composed of existing ops. `interpolate` picks rows along one axis after the other and mixes
-neighbours: two gathers and a mix per axis. A pool with indices copies all its windows (places times
-window numbers); a pool without them copies nothing.
+neighbours: two gathers and a mix per axis.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from tutor.dtype import float64, int64
 from tutor.errors import DomainError, ShapeError
 from tutor.methods import windows
 from tutor.methods.tensor import Tensor
+from tutor.nn.module import Module
 
 NEAREST = {"nearest": 0, "nearest-exact": 1}  # half places that are added
 SMOOTH = {1: "linear", 2: "bilinear", 3: "trilinear"}  # number of axes after (N, C) -> mode
@@ -182,88 +182,48 @@ def factor(name: str, r: int) -> int:
     return layout.positive(r, f"{name}'s factor")
 
 
-def positions(x: Tensor, size: tuple[int, ...], step: tuple[int, ...], padding: tuple[int, ...],
-              dilation: tuple[int, ...], after: tuple[int, ...]) -> Tensor:  # fmt: skip
-    """The index of the largest number of each window, counted row by row through the places of
-    x (N, C, *S); the first one for ties."""
-    dims = len(size)
-    lowest = -math.inf if x.dtype.is_float else x.dtype.min
-    seen = windows.windows(windows.around(x.detach(), padding, after, lowest), size, step, dilation)
-    best = seen.reshape((*seen.shape[:-dims], math.prod(size))).argmax(-1)
-    at: Tensor = best * 0
-    for axis, n in enumerate(x.shape[2:]):
-        within = best // math.prod(size[axis + 1 :]) % size[axis]
-        first = best.arange(best.shape[2 + axis], device=best.device) * step[axis] - padding[axis]
-        place = first.reshape((-1, *[1] * (dims - 1 - axis))) + within * dilation[axis]
-        at = at * n + place
-    return at
-
-
-def covering_positions(input: Tensor, output_size: Sizes, dims: int) -> Tensor:
-    """`positions` for the windows of an adaptive pool."""
-    x, was_batched = windows.batched(input.detach(), dims, f"adaptive_max_pool{dims}d")
-    sizes = windows.asked_sizes(x, output_size, dims)
-    at = x.arange(math.prod(x.shape[2:]), device=x.device)
-    at = at.reshape((1, 1, *x.shape[2:])).expand(x.shape)
-    for axis in reversed(range(2, 2 + dims)):  # the last first: ties go to the first place
-        x, at = (windows.covered(t, axis, sizes[axis - 2]) for t in (x, at))
-        best = x.argmax(axis + 1, keepdims=True)
-        x, at = (t.gather(axis + 1, best).squeeze(axis + 1) for t in (x, at))
-    return windows.finished(at, None, was_batched)
-
-
-def max_unpool(
-    input: Tensor, indices: Tensor, kernel_size: Sizes, stride: Sizes | None = None,
-    padding: Sizes = 0, output_size: Sizes | None = None, *, dims: int,
-) -> Tensor:  # fmt: skip
-    """Zeros, with x's numbers at `indices`: a partial inverse of max_pool. output_size None gives
-    the smallest input that the pool could have had."""
-    name = f"max_unpool{dims}d"
-    x, was_batched = windows.batched(input, dims, name)
-    at, _ = windows.batched(checks.tensor(f"{name}(indices)", indices), dims, name)
-    if at.shape != x.shape or not at.dtype.is_integer:
-        raise ShapeError(
-            f"{name} of {x.shape} with indices {at.shape} of {at.dtype.name}",
-            "there is not one place for each number", "give what max_pool gave as indices",
-        )  # fmt: skip
-    size = windows.each(kernel_size, dims, "kernel_size")
-    step = size if stride is None else windows.each(stride, dims, "stride")
-    cut = windows.each(padding, dims, "padding", 0)
-    if output_size is None:
-        sizes = tuple((n - 1) * s - 2 * p + k
-                      for n, s, p, k in zip(x.shape[2:], step, cut, size, strict=True))  # fmt: skip
-    else:
-        sizes = layout.checked_shape(output_size)[-dims:]
-    if len(sizes) != dims:
-        raise ShapeError(f"{name}({output_size=})", f"{dims} spatial axes", "one size for each")
-    lead, count = x.shape[:2], math.prod(x.shape[2:])
-    zeros = x.like(0, (*lead, math.prod(layout.checked_shape(sizes))))
-    flat = zeros.scatter(2, at.reshape((*lead, count)), x.reshape((*lead, count)))
-    return windows.finished(flat.reshape((*lead, *sizes)), None, was_batched)
+# ---- layers --------------------------------------------------------------------------------------
 
 
 @spelled
-def max_unpool1d(
-    input: Tensor, indices: Tensor, kernel_size: Sizes, stride: Sizes | None = None,
-    padding: Sizes = 0, output_size: Sizes | None = None,
-) -> Tensor:  # fmt: skip
-    """Zeros, with x's numbers where max_pool1d found them: see max_unpool"""
-    return max_unpool(input, indices, kernel_size, stride, padding, output_size, dims=1)
+class Upsample(Module):
+    """x (N, C, *S) resized to `size`, or to S * scale_factor. See F.interpolate."""
+
+    def __init__(
+        self, size: Sizes | None = None, scale_factor: float | Sequence[float] | None = None,
+        mode: str = "nearest", align_corners: bool | None = None,
+    ) -> None:  # fmt: skip
+        modes = ("nearest", "nearest-exact", "linear", "bilinear", "bicubic", "trilinear", "area")
+        self.mode = checks.one_of("Upsample(mode=...)", mode, modes)
+        if size is not None:
+            size = layout.whole_numbers(size, "Upsample(size=...)")
+        factors = scale_factor if isinstance(scale_factor, (tuple, list)) else (scale_factor,)
+        for factor in factors:
+            if factor is not None:
+                checks.number("Upsample(scale_factor=...)", factor, 0, nan=False)
+        self.size, self.scale_factor, self.align_corners = size, scale_factor, align_corners
+
+    def forward(self, x: Tensor) -> Tensor:
+        return interpolate(x, self.size, self.scale_factor, self.mode, self.align_corners)
 
 
 @spelled
-def max_unpool2d(
-    input: Tensor, indices: Tensor, kernel_size: Sizes, stride: Sizes | None = None,
-    padding: Sizes = 0, output_size: Sizes | None = None,
-) -> Tensor:  # fmt: skip
-    """Zeros, with x's numbers where max_pool2d found them: see max_unpool"""
-    return max_unpool(input, indices, kernel_size, stride, padding, output_size, dims=2)
+class PixelShuffle(Module):
+    """(N, C r², H, W) -> (N, C, H r, W r), r the upscale_factor (Shi et al. 2016)"""
+
+    def __init__(self, upscale_factor: int) -> None:
+        self.upscale_factor = layout.positive(upscale_factor, "PixelShuffle(upscale_factor=...)")
+
+    def forward(self, x: Tensor) -> Tensor:
+        return pixel_shuffle(x, self.upscale_factor)
 
 
 @spelled
-def max_unpool3d(
-    input: Tensor, indices: Tensor, kernel_size: Sizes, stride: Sizes | None = None,
-    padding: Sizes = 0, output_size: Sizes | None = None,
-) -> Tensor:  # fmt: skip
-    """Zeros, with x's numbers where max_pool3d found them: see max_unpool"""
-    return max_unpool(input, indices, kernel_size, stride, padding, output_size, dims=3)
+class PixelUnshuffle(Module):
+    """(N, C, H r, W r) -> (N, C r², H, W): the reverse of PixelShuffle"""
+
+    def __init__(self, downscale_factor: int) -> None:
+        self.downscale_factor = layout.positive(downscale_factor, "PixelUnshuffle's factor")
+
+    def forward(self, x: Tensor) -> Tensor:
+        return pixel_unshuffle(x, self.downscale_factor)

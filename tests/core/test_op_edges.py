@@ -219,7 +219,7 @@ def test_what_python_gets_at_is_seen_by_the_collector() -> None:
 WITHOUT = """
 import sys; {blocked}
 import gc
-from tests.core.test_edges import CYCLES, memory
+from tests.core.test_op_edges import CYCLES, memory
 for made in CYCLES:
     gc.collect()
     before = memory.stats().in_use

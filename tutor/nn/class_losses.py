@@ -1,9 +1,9 @@
-"""Losses: how far a prediction is from its target.
-
-They take `reduction`: "mean" (the default), "sum", or "none" for one number per element or row.
-"""
+"""Losses of classes and probabilities: cross-entropies, and the divergence of two distributions.
+`reduction` works as in tutor/nn/losses.py."""
 
 from __future__ import annotations
+
+import math
 
 from tutor._storage import array_like
 from tutor._storage.layout import whole_number
@@ -12,60 +12,9 @@ from tutor._util.keyword_aliases import spelled
 from tutor._util.typing import Number, TensorLike
 from tutor.core.engine import apply
 from tutor.dtype import int64
-from tutor.errors import DomainError, DTypeError, OutOfRangeError, ShapeError
+from tutor.errors import DTypeError, OutOfRangeError, ShapeError
 from tutor.methods.tensor import Tensor
-
-
-def reduced(loss: Tensor, reduction: str) -> Tensor:
-    """The losses unreduced, their mean, or their sum."""
-    checks.one_of("a loss with reduction=...", reduction, ("mean", "sum", "none"))
-    return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
-
-
-def alike(name: str, input: Tensor, target: TensorLike) -> Tensor:
-    """`target` as a Tensor of input's shape. Broadcasting (N,) against (N, 1) would silently
-    compare every prediction with every target."""
-    beside = as_tensor(name, input, target)
-    if beside.shape != input.shape:
-        raise ShapeError(
-            f"{name} of an input {input.shape} and a target {beside.shape}",
-            "the shapes differ, and a loss compares element with element",
-            "reshape one of them: .squeeze(-1) takes an axis of size 1 away",
-        )
-    return beside
-
-
-def as_tensor(name: str, input: Tensor, target: TensorLike) -> Tensor:
-    """`target` as a Tensor; input must be one."""
-    checks.tensor(f"{name}(input)", input)
-    return target if isinstance(target, Tensor) else input.wrap(target)
-
-
-@spelled
-def mse_loss(input: Tensor, target: TensorLike, reduction: str = "mean") -> Tensor:
-    """(x - t)**2"""
-    away = input - alike("mse_loss", input, target)
-    return reduced(away * away, reduction)
-
-
-@spelled
-def l1_loss(input: Tensor, target: TensorLike, reduction: str = "mean") -> Tensor:
-    """|x - t|"""
-    return reduced((input - alike("l1_loss", input, target)).abs(), reduction)
-
-
-@spelled
-def huber_loss(
-    input: Tensor, target: TensorLike, reduction: str = "mean", delta: float = 1.0
-) -> Tensor:
-    """d**2 / 2 for d = |x - t| < delta, else delta (d - delta / 2): a square that continues as a
-    straight line (Huber 1964, "Robust estimation of a location parameter")."""
-    if not checks.number("huber_loss(delta=...)", delta) > 0:
-        raise DomainError(f"huber_loss({delta=})", "no distance", "give a delta above 0")
-    away = input - alike("huber_loss", input, target)
-    size = away.abs()
-    loss = apply("where", size < delta, away * away * 0.5, (size - delta / 2) * delta)
-    return reduced(loss, reduction)
+from tutor.nn.losses import Loss, alike, as_tensor, reduced
 
 
 @spelled
@@ -84,6 +33,50 @@ def binary_cross_entropy_with_logits(
     positive = 1.0 if pos_weight is None else (pos_weight - 1.0) * t + 1.0
     loss = (1 - t) * input + (-input).softplus() * positive
     return reduced(loss if weight is None else loss * weight, reduction)
+
+
+@spelled
+def binary_cross_entropy(
+    input: Tensor, target: TensorLike, weight: Tensor | Number | None = None,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """-(t ln p + (1 - t) ln(1 - p)), for probabilities p; each logarithm is at least -100
+
+    Where p is 0 or 1 the clipped logarithm has no slope. A p outside [0, 1] gives nan. For logits
+    (numbers before the sigmoid) use binary_cross_entropy_with_logits instead.
+    """
+    t = alike("binary_cross_entropy", input, target).cast(input.dtype)
+    loss = -(t * bounded_log(input) + (1 - t) * bounded_log(1 - input))
+    if weight is not None and not isinstance(weight, Tensor):
+        checks.number("binary_cross_entropy(weight=...)", weight)
+    return reduced(loss if weight is None else loss * weight, reduction)
+
+
+def bounded_log(p: Tensor) -> Tensor:
+    """max(ln p, -100); nan below 0"""
+    tiny = (p >= 0) & (p < math.exp(-100))
+    return apply("where", tiny, -100.0, apply("where", tiny, 1.0, p).log())
+
+
+@spelled
+def kl_div(
+    input: Tensor, target: TensorLike, reduction: str = "mean", log_target: bool = False
+) -> Tensor:
+    """t (ln t - x), for log-probabilities x and probabilities t (or, with log_target, their
+    logarithms): how far the distribution t is from e**x (Kullback & Leibler 1951)
+
+    reduction="batchmean" divides the sum by the size of the first axis: the true KL divergence.
+    """
+    t = alike("kl_div", input, target)
+    if log_target:
+        loss = t.exp() * (t - input)
+    else:
+        some = t > 0
+        loss = apply("where", some, t * apply("where", some, t, 1.0).log(), 0.0) - t * input
+    if reduction == "batchmean":
+        checks.at_least("kl_div", loss, 1)
+        return loss.sum() / max(loss.shape[0], 1)
+    return reduced(loss, reduction)
 
 
 @spelled
@@ -121,6 +114,18 @@ def cross_entropy(
     return loss * (1 - label_smoothing) + smooth * label_smoothing
 
 
+@spelled
+def nll_loss(
+    input: Tensor, target: TensorLike, weight: Tensor | None = None,
+    ignore_index: int | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """-x[t], for log-probabilities x (N, C) or (N, C, *S) and classes t: see cross_entropy."""
+    t, (weight, ignore_index) = as_tensor("nll_loss", input, target), settings(weight, ignore_index)
+    rows = by_rows("nll_loss", input)
+    losses, counts = picked(rows, t, weight, ignore_index)
+    return total(losses, counts, reduction)
+
+
 def by_rows(name: str, input: Tensor) -> Tensor:
     """(N, C, *S) as (N, *S, C)."""
     return input.movedim(1, -1) if checks.at_least(name, input, 1).ndim > 1 else input
@@ -137,18 +142,6 @@ def settings(weight: Tensor | None, ignore_index: int | None) -> tuple[Tensor | 
 def by_class(weight: Tensor, input: Tensor) -> Tensor:
     """Weights (C), shaped to broadcast against (N, C, *S)."""
     return weight.reshape((-1, *[1] * max(input.ndim - 2, 0)))
-
-
-@spelled
-def nll_loss(
-    input: Tensor, target: TensorLike, weight: Tensor | None = None,
-    ignore_index: int | None = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
-    """-x[t], for log-probabilities x (N, C) or (N, C, *S) and classes t: see cross_entropy."""
-    t, (weight, ignore_index) = as_tensor("nll_loss", input, target), settings(weight, ignore_index)
-    rows = by_rows("nll_loss", input)
-    losses, counts = picked(rows, t, weight, ignore_index)
-    return total(losses, counts, reduction)
 
 
 def picked(
@@ -194,3 +187,93 @@ def total(losses: Tensor, counts: Tensor, reduction: str) -> Tensor:
     if reduction == "mean":
         return losses.sum() / counts.sum()
     return reduced(losses, reduction)
+
+
+# ---- layers --------------------------------------------------------------------------------------
+
+
+@spelled
+class BCELoss(Loss):
+    """-(t ln p + (1 - t) ln(1 - p)) for probabilities p"""
+
+    def __init__(self, weight: Tensor | None = None, reduction: str = "mean") -> None:
+        self.given("weight", weight)
+        self.reduced_by(reduction)
+
+    def forward(self, input: Tensor, target: TensorLike) -> Tensor:
+        return binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
+
+
+@spelled
+class BCEWithLogitsLoss(Loss):
+    """BCELoss of sigmoid(x), computed so that nothing overflows"""
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        pos_weight: Tensor | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        self.given("weight", weight)
+        self.given("pos_weight", pos_weight)
+        self.reduced_by(reduction)
+
+    def forward(self, input: Tensor, target: TensorLike) -> Tensor:
+        return binary_cross_entropy_with_logits(
+            input, target, weight=self.weight, pos_weight=self.pos_weight, reduction=self.reduction
+        )
+
+
+@spelled
+class KLDivLoss(Loss):
+    """t (ln t - x) for log-probabilities x; "batchmean" is the divergence itself"""
+
+    def __init__(self, log_target: bool = False, reduction: str = "mean") -> None:
+        self.log_target = bool(log_target)
+        self.reduced_by(reduction, ("batchmean",))
+
+    def forward(self, input: Tensor, target: TensorLike) -> Tensor:
+        return kl_div(input, target, log_target=self.log_target, reduction=self.reduction)
+
+
+@spelled
+class CrossEntropyLoss(Loss):
+    """-ln softmax(x)[t], for logits x (N, C, *S) and class numbers t (N, *S), or probabilities. The
+    settings are those of F.cross_entropy. Do not put a softmax before it."""
+
+    def __init__(
+        self, weight: Tensor | None = None, ignore_index: int | None = None,
+        reduction: str = "mean", label_smoothing: float = 0.0,
+    ) -> None:  # fmt: skip
+        self.given("weight", weight)
+        self.ignore_index = class_number("CrossEntropyLoss", ignore_index)
+        self.reduced_by(reduction)
+        what = "CrossEntropyLoss(label_smoothing=...)"
+        self.label_smoothing = float(checks.number(what, label_smoothing, 0, 1, nan=False))
+
+    def forward(self, input: Tensor, target: TensorLike) -> Tensor:
+        return cross_entropy(
+            input, target, self.weight, self.ignore_index, self.reduction, self.label_smoothing
+        )
+
+
+@spelled
+class NLLLoss(Loss):
+    """-x[t], for log-probabilities x (N, C, *S) and class numbers t (N, *S): see F.nll_loss"""
+
+    def __init__(
+        self, weight: Tensor | None = None, ignore_index: int | None = None,
+        reduction: str = "mean",
+    ) -> None:  # fmt: skip
+        self.given("weight", weight)
+        self.ignore_index = class_number("NLLLoss", ignore_index)
+        self.reduced_by(reduction)
+
+    def forward(self, input: Tensor, target: TensorLike) -> Tensor:
+        return nll_loss(input, target, self.weight, self.ignore_index, self.reduction)
+
+
+def class_number(kind: str, ignore_index: int | None) -> int | None:
+    if ignore_index is None:
+        return None
+    return whole_number(ignore_index, f"{kind}(ignore_index=...)")

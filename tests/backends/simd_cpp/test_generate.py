@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 NATIVE = Path("tutor/backends/simd_cpp")
 SIGNATURES = Path("tutor/backends/signatures.py")
 ARITHMETIC = NATIVE / "kernels/arithmetic.cpp"

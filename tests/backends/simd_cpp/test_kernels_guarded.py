@@ -88,7 +88,7 @@ def test_the_guards_notice(change, message: str) -> None:
 def test_the_pages_cannot_be_touched() -> None:
     """Reading one element too far kills the process, so a test that passes says something."""
     code = (
-        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r});"
+        f"import sys; sys.path.insert(0, {str(Path(guarded.__file__).parent)!r});"
         "import ctypes, guarded; island = guarded.Island(); end = island.address + guarded.ROOM;"
         "ctypes.string_at(end - 4, 4); print('inside', flush=True); ctypes.string_at(end - 4, 5)"
     )

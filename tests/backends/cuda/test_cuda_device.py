@@ -41,7 +41,7 @@ from tutor.backends.opencl.precision import looser
 from tutor.dtype import BY_NAME, float32, int64
 from tutor.errors import DeviceError, OutOfMemoryError, OutOfRangeError
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 ON = "cuda:0"
 
 

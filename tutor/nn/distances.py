@@ -1,19 +1,20 @@
-"""More losses, and the distances they are built from. `reduction` works as in losses.py."""
+"""Distances and similarities of vectors, and the losses built from them. `reduction` works as in
+tutor/nn/losses.py."""
 
 from __future__ import annotations
 
 import math
 
+from tutor._storage import layout
 from tutor._storage.layout import broadcast_shapes
 from tutor._util import checks
 from tutor._util.keyword_aliases import spelled
-from tutor._util.typing import Axis, Number, TensorLike
+from tutor._util.typing import Axis, TensorLike
 from tutor.core.engine import apply
 from tutor.errors import DTypeError, ShapeError
 from tutor.methods.tensor import Tensor
-from tutor.nn.functional.losses import alike, as_tensor, reduced
-
-# ---- distances -----------------------------------------------------------------------------------
+from tutor.nn.losses import Loss, alike, as_tensor, reduced
+from tutor.nn.module import Module
 
 
 @spelled
@@ -64,115 +65,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, axis: Axis = 1, eps: float = 1e-8)
     return (a * b).sum(axis)
 
 
-# ---- losses of two -------------------------------------------------------------------------------
-
-
-@spelled
-def smooth_l1_loss(
-    input: Tensor, target: TensorLike, reduction: str = "mean", beta: float = 1.0
-) -> Tensor:
-    """d**2 / (2 beta) for d = |x - t| < beta, else d - beta / 2: huber_loss / beta, and l1_loss for
-    beta = 0 (Girshick 2015)"""
-    away = input - alike("smooth_l1_loss", input, target)
-    edge, size = checks.number("smooth_l1_loss(beta=...)", beta, 0, nan=False), away.abs()
-    if edge == 0:
-        return reduced(size, reduction)
-    loss = apply("where", size < edge, away * away * (0.5 / edge), size - edge / 2)
-    return reduced(loss, reduction)
-
-
-@spelled
-def binary_cross_entropy(
-    input: Tensor, target: TensorLike, weight: Tensor | Number | None = None,
-    reduction: str = "mean",
-) -> Tensor:  # fmt: skip
-    """-(t ln p + (1 - t) ln(1 - p)), for probabilities p; each logarithm is at least -100
-
-    Where p is 0 or 1 the clipped logarithm has no slope. A p outside [0, 1] gives nan. For logits
-    (numbers before the sigmoid) use binary_cross_entropy_with_logits instead.
-    """
-    t = alike("binary_cross_entropy", input, target).cast(input.dtype)
-    loss = -(t * bounded_log(input) + (1 - t) * bounded_log(1 - input))
-    if weight is not None and not isinstance(weight, Tensor):
-        checks.number("binary_cross_entropy(weight=...)", weight)
-    return reduced(loss if weight is None else loss * weight, reduction)
-
-
-def bounded_log(p: Tensor) -> Tensor:
-    """max(ln p, -100); nan below 0"""
-    tiny = (p >= 0) & (p < math.exp(-100))
-    return apply("where", tiny, -100.0, apply("where", tiny, 1.0, p).log())
-
-
-@spelled
-def kl_div(
-    input: Tensor, target: TensorLike, reduction: str = "mean", log_target: bool = False
-) -> Tensor:
-    """t (ln t - x), for log-probabilities x and probabilities t (or, with log_target, their
-    logarithms): how far the distribution t is from e**x (Kullback & Leibler 1951)
-
-    reduction="batchmean" divides the sum by the size of the first axis: the true KL divergence.
-    """
-    t = alike("kl_div", input, target)
-    if log_target:
-        loss = t.exp() * (t - input)
-    else:
-        some = t > 0
-        loss = apply("where", some, t * apply("where", some, t, 1.0).log(), 0.0) - t * input
-    if reduction == "batchmean":
-        checks.at_least("kl_div", loss, 1)
-        return loss.sum() / max(loss.shape[0], 1)
-    return reduced(loss, reduction)
-
-
-@spelled
-def gaussian_nll_loss(
-    input: Tensor, target: TensorLike, var: Tensor | Number, full: bool = False, eps: float = 1e-6,
-    reduction: str = "mean",
-) -> Tensor:  # fmt: skip
-    """(ln v + (x - t)**2 / v) / 2 with v = max(var, eps); `full` adds ln(2 pi) / 2. With it, this
-    is minus the logarithm of the normal density at t, with mean x and variance v"""
-    t = alike("gaussian_nll_loss", input, target)
-    wide = (
-        var
-        if isinstance(var, Tensor)
-        else input.like(checks.number("gaussian_nll_loss(var)", var, 0))
-    )
-    if wide.shape not in (input.shape, input.shape[:-1], (*input.shape[:-1], 1), ()):
-        raise ShapeError(
-            f"gaussian_nll_loss of {input.shape}, var {wide.shape}", "the shapes differ",
-            "give one variance for each number, or one for each row",
-        )  # fmt: skip
-    if wide.shape == input.shape[:-1] and wide.ndim < input.ndim:
-        wide = wide.unsqueeze(-1)
-    v = wide.maximum(checks.number("gaussian_nll_loss(eps=...)", eps, 0))
-    away = input - t
-    loss = (v.log() + away * away / v) * 0.5
-    return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
-
-
-@spelled
-def poisson_nll_loss(
-    input: Tensor, target: TensorLike, log_input: bool = True, full: bool = False,
-    eps: float = 1e-8, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
-    """e**x - t x, or, without log_input, x - t ln(x + eps): minus the log-probability of t events
-    where e**x (or x) are expected, without the term ln t!. `full` adds that term, for t above 1, by
-    Stirling's formula t ln t - t + ln(2 pi t) / 2"""
-    t = alike("poisson_nll_loss", input, target).cast(input.dtype)
-    least = checks.number("poisson_nll_loss(eps=...)", eps, 0)
-    loss = input.exp() - t * input if log_input else input - t * (input + least).log()
-    if full:
-        many = t > 1
-        n = apply("where", many, t, 1.0)
-        loss = loss + apply("where", many, n * n.log() - n + (n * (2 * math.pi)).log() * 0.5, 0.0)
-    return reduced(loss, reduction)
-
-
-@spelled
-def soft_margin_loss(input: Tensor, target: TensorLike, reduction: str = "mean") -> Tensor:
-    """ln(1 + e**(-t x)), for targets t of 1 and -1"""
-    return reduced((-alike("soft_margin_loss", input, target) * input).softplus(), reduction)
+# ---- losses --------------------------------------------------------------------------------------
 
 
 @spelled
@@ -184,9 +77,6 @@ def hinge_embedding_loss(
     apart = (number("hinge_embedding_loss", margin) - input).relu()
     loss = apply("where", t == 1, input, apply("where", t == -1, apart, 0.0))
     return reduced(loss, reduction)
-
-
-# ---- losses of three -----------------------------------------------------------------------------
 
 
 @spelled
@@ -244,3 +134,100 @@ def number(name: str, margin: float) -> float:
     if not math.isfinite(found):
         raise DTypeError(f"{name}({margin=})", "it is not finite", "give a number, for example 1.0")
     return float(found)
+
+
+# ---- layers --------------------------------------------------------------------------------------
+
+
+@spelled
+class CosineSimilarity(Module):
+    """x1 · x2 / (|x1| |x2|) along the axis: see F.cosine_similarity"""
+
+    def __init__(self, axis: Axis = 1, eps: float = 1e-8) -> None:
+        self.axis = layout.whole_number(axis, "CosineSimilarity(axis=...)")
+        self.eps = float(checks.number("CosineSimilarity(eps=...)", eps, 0))
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        return cosine_similarity(x1, x2, self.axis, self.eps)
+
+
+@spelled
+class PairwiseDistance(Module):
+    """|x1 - x2 + eps|, the p-norm along the last axis: see F.pairwise_distance"""
+
+    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdims: bool = False) -> None:
+        self.p = float(checks.number("PairwiseDistance(p=...)", p, 0))
+        self.eps = float(checks.number("PairwiseDistance(eps=...)", eps))
+        self.keepdims = bool(keepdims)
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        return pairwise_distance(x1, x2, self.p, self.eps, self.keepdims)
+
+
+@spelled
+class HingeEmbeddingLoss(Loss):
+    """x where t is 1, max(0, margin - x) where it is -1"""
+
+    def __init__(self, margin: float = 1.0, reduction: str = "mean") -> None:
+        self.margin = self.real("margin", margin)
+        self.reduced_by(reduction)
+
+    def forward(self, input: Tensor, target: TensorLike) -> Tensor:
+        return hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
+
+
+@spelled
+class MarginRankingLoss(Loss):
+    """max(0, margin - t (x1 - x2))"""
+
+    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
+        self.margin = self.real("margin", margin)
+        self.reduced_by(reduction)
+
+    def forward(self, input1: Tensor, input2: Tensor, target: TensorLike) -> Tensor:
+        return margin_ranking_loss(
+            input1, input2, target, margin=self.margin, reduction=self.reduction
+        )
+
+
+@spelled
+class CosineEmbeddingLoss(Loss):
+    """1 - cos(x1, x2) where t is 1, max(0, cos(x1, x2) - margin) where it is -1"""
+
+    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
+        self.margin = self.real("margin", margin)
+        self.reduced_by(reduction)
+
+    def forward(self, input1: Tensor, input2: Tensor, target: TensorLike) -> Tensor:
+        return cosine_embedding_loss(
+            input1, input2, target, margin=self.margin, reduction=self.reduction
+        )
+
+
+@spelled
+class TripletMarginLoss(Loss):
+    """max(0, |a - p| - |a - n| + margin): see F.triplet_margin_loss"""
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        p: float = 2.0,
+        eps: float = 1e-6,
+        swap: bool = False,
+        reduction: str = "mean",
+    ) -> None:
+        self.margin, self.p = self.real("margin", margin), self.real("p", p)
+        self.eps, self.swap = self.real("eps", eps), bool(swap)
+        self.reduced_by(reduction)
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        return triplet_margin_loss(
+            anchor,
+            positive,
+            negative,
+            margin=self.margin,
+            p=self.p,
+            eps=self.eps,
+            swap=self.swap,
+            reduction=self.reduction,
+        )

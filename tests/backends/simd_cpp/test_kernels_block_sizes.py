@@ -354,8 +354,8 @@ NO_SIZES = {
     "neutral", "NONE", "mantissa", "bias", "widest", "ALIGNMENT", "GIVEN", "HEADER", "VECTORS",
 }  # fmt: skip
 ELSEWHERE = {
-    "matmul_steps.hpp:SIDE": "tests/backends/test_matmul_steps.py",
-    "sum_steps.hpp:BRANCH": "tests/backends/test_sum_steps.py",
+    "matmul_steps.hpp:SIDE": "tests/backends/simd_cpp/test_kernels_matmul_steps.py",
+    "sum_steps.hpp:BRANCH": "tests/backends/simd_cpp/test_kernels_sum_steps.py",
     "reducer.hpp:MOST": "2**30 rows take gigabytes",
     "mul_add.cpp:AHEAD": "a hint to the CPU, on which no result depends",
     "reducer.hpp:AHEAD": "a hint to the CPU, on which no result depends",
@@ -373,7 +373,7 @@ ELSEWHERE = {
     "run.hpp:ON_STACK": "test_any_number_of_operands",
     "remember.cpp:FEW": "test_any_number_of_operands",
     "run.hpp:MOST_PARAMS": "test_any_number_of_parameters",
-    "edges.cpp:MOST": "tests/core/test_edges.py",
+    "edges.cpp:MOST": "tests/core/test_op_edges.py",
 }
 
 
