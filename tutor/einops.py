@@ -19,7 +19,7 @@ from tutor.functions.einsum import einsum
 from tutor.methods.tensor import Tensor
 
 
-class Backend(_backends.AbstractBackend):  # type: ignore[misc,unused-ignore]
+class TutorBackend(_backends.AbstractBackend):  # type: ignore[misc,unused-ignore]
     """What einops asks of a library."""
 
     framework_name = "tutor"

@@ -29,7 +29,7 @@ from tutor import OPS, Buffer, Tensor, apply
 from tutor._storage import memory
 from tutor.backends import signatures, simd_cpp
 from tutor.dtype import TABLE
-from tutor.testing.cases.operands import Block
+from tutor.testing.cases.operands import BufferMemory
 
 GUARD, ROOM = 64, 1024  # bytes around an operand's memory, and inside of it
 HUGE = (2**31, 2**62, 2**63 - 1, 2**63, 2**64, 10**30, -(2**63), -(2**62), -1)
@@ -48,7 +48,7 @@ class Guarded:
         inside = memoryview(self.bytes)[GUARD:-GUARD]
         count = ROOM // self.dtype.itemsize
         lent = memory.Memory.borrow(inside, count, self.dtype.itemsize, self.dtype.format)
-        self.buf = Block(lent, self.dtype)
+        self.buf = BufferMemory(lent, self.dtype)
         self.count = count
 
     def intact(self) -> bool:

@@ -25,7 +25,7 @@ from tutor.dtype import TABLE, DType, bfloat16, float16, float32, float64
 from tutor.testing.cases.bounds import WRITTEN
 from tutor.testing.cases.draws import Draw
 from tutor.testing.cases.elementwise import domains
-from tutor.testing.cases.operands import Block
+from tutor.testing.cases.operands import BufferMemory
 
 LENGTHS = range(131)
 MOST = 8 * (len(LENGTHS) + 4)  # elements of any operand
@@ -232,7 +232,7 @@ def between(call: Call, start: list[int], kernel: Kernel) -> list[bytes]:
     for (dtype, shape, elements), at in zip(call.operands, start, strict=True):
         guard, size = GUARDS[dtype], dtype.itemsize
         image = guard[: 64 + at] + elements + guard
-        block = Block(Memory(len(image) // size, size, dtype.format), dtype)
+        block = BufferMemory(Memory(len(image) // size, size, dtype.format), dtype)
         block.raw[:] = image
         operands.append(Operand(block, shape, contiguous_strides(shape), (64 + at) // size))
     kernel(*operands, **call.params)
@@ -286,7 +286,9 @@ class Island:
         at = ROOM - len(elements) if at_end else 0
         self.raw[at : at + len(elements)] = elements
         lent = Memory.borrow(self.raw, ROOM // dtype.itemsize, dtype.itemsize, dtype.format)
-        return Operand(Block(lent, dtype), shape, contiguous_strides(shape), at // dtype.itemsize)
+        return Operand(
+            BufferMemory(lent, dtype), shape, contiguous_strides(shape), at // dtype.itemsize
+        )
 
 
 def on_pages(level: str) -> int:

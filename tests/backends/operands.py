@@ -8,7 +8,7 @@ from typing import Any
 from tutor._storage.bits import pack, unpack
 from tutor.backends.simd_cpp import _simd
 from tutor.dtype import TABLE, DType, float32
-from tutor.testing.cases.operands import Block
+from tutor.testing.cases.operands import BufferMemory
 
 DTYPES = {d.format: d for d in TABLE}
 
@@ -29,7 +29,7 @@ def operand(*shape: int, dtype: DType = float32, cls: type = Operand) -> Any:
         strides.insert(0, count)
         count *= size
     memory = _simd.Memory(count, dtype.itemsize, dtype.format)
-    return cls(buf=Block(memory, dtype), shape=shape, strides=tuple(strides), offset=0)
+    return cls(buf=BufferMemory(memory, dtype), shape=shape, strides=tuple(strides), offset=0)
 
 
 def filled(values: list[Any], dtype: DType = float32, cls: type = Operand) -> Any:

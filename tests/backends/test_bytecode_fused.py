@@ -42,7 +42,7 @@ from tutor.errors import (
 )
 from tutor.testing.cases import chains
 from tutor.testing.cases.draws import Case, Draw
-from tutor.testing.cases.operands import Block, elements, execute, images, operand
+from tutor.testing.cases.operands import BufferMemory, elements, execute, images, operand
 
 DTYPES = pytest.mark.parametrize("dtype", TABLE, ids=lambda d: d.name)
 
@@ -59,7 +59,7 @@ def threads(request: pytest.FixtureRequest) -> Iterator[int]:
 
 
 def blank(dtype: DType, shape: tuple[int, ...]) -> Operand:
-    block = Block(Memory(max(math.prod(shape), 1), dtype.itemsize, dtype.format), dtype)
+    block = BufferMemory(Memory(max(math.prod(shape), 1), dtype.itemsize, dtype.format), dtype)
     return Operand(block, shape, contiguous_strides(shape), 0)
 
 
@@ -523,7 +523,7 @@ def test_every_kernel_without_parameters_can_stand_in_a_chain() -> None:
     for name in chains.ALL:
         for dtype in SIGNATURES[name].dtypes:
             d = Draw("fused", dtype, 1)
-            made = chains.Chain(d, [dtype, bool_], [name])
+            made = chains.DrawnChain(d, [dtype, bool_], [name])
             gives = made.any("o0")
             for backend in BACKENDS:
                 ins = [d.spec((9,), "any", dtype=t) for t in (dtype, bool_)]

@@ -9,7 +9,7 @@ import zlib
 import train_mnist
 import tutor
 from tutor import Tensor, data, dist, nn, optim
-from tutor.distributed.buckets import Reduction
+from tutor.distributed.buckets import BucketSums
 from tutor.distributed.sharded import ELEMENTWISE
 from tutor.errors import TutorError
 
@@ -184,13 +184,13 @@ def overlap():
     tutor.manual_seed(0)
     model = nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 2))
     parallel = dist.DataParallel(model, bucket=24)  # each layer one
-    seen, send = [], Reduction.send
+    seen, send = [], BucketSums.send
 
     def noted(reduction):
         seen.append(f"bucket {len(reduction.sent)} leaves")
         send(reduction)
 
-    Reduction.send = noted
+    BucketSums.send = noted
 
     def loss_of(x):
         for i, layer in enumerate(model):

@@ -9,7 +9,7 @@ from tutor import Tensor, dist, nn, optim
 from tutor.distributed import sums
 from tutor.distributed.buckets import NOTHING, bucketed
 from tutor.distributed.leaves import Tree, both, own_leaves
-from tutor.distributed.statistics import Statistics
+from tutor.distributed.statistics import BatchStatistics
 from tutor.errors import DomainError, DTypeError, ShapeError
 
 # ---- the same bits -------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ def test_the_running_statistics_are_the_mean_of_those_of_the_leaves():
     kept = model.running_mean.tolist()
     parallel.backward(lambda x: parallel(x).mean(), x)
     assert model.running_mean.tolist() == kept
-    assert Statistics([model.running_mean]).take(3) == [None]
+    assert BatchStatistics([model.running_mean]).take(3) == [None]
 
 
 # ---- how it is put together ----------------------------------------------------------------------

@@ -19,7 +19,7 @@ from oracle_norms import NETWORK_PARTS
 import tutor.nn.functional
 from tutor import OPS
 from tutor.errors import TutorError
-from tutor.methods.inplace import InPlace
+from tutor.methods.inplace import InPlaceMethods
 
 CASES = BASIC + ARRAYS + LEARNING + NETWORK_PARTS + FUNCTIONS
 TOLERANCE, SINGLE = 1e-11, 1e-5  # float64; the values in float32, against PyTorch's float64
@@ -136,7 +136,7 @@ def test_every_differentiable_op_is_compared():
 
 def test_every_method_and_loss_is_compared():
     functions = vars(tutor.nn.functional)
-    names = METHODS - set(vars(InPlace))  # of the bits of the ops: tests/methods/test_inplace.py
+    names = METHODS - set(vars(InPlaceMethods))  # tests/methods/test_inplace.py
     names |= {n for n, f in functions.items() if callable(f) and n.islower() and n != "apply"}
     rows = {case.name for case in CASES}
     missing = {n for n in names if not n.startswith("_")} - rows - OTHERS

@@ -20,7 +20,7 @@ from tutor.backends.step import watchers
 from tutor.dtype import TABLE, float32
 from tutor.errors import DomainError, ShapeError
 from tutor.profiler.debug import is_finite
-from tutor.profiler.profile import Call, Row, profile
+from tutor.profiler.profile import KernelCall, KernelRow, profile
 
 ROOT = Path(tutor.__file__).parents[1]
 
@@ -113,7 +113,7 @@ def test_work_of_a_convolution() -> None:
     x, w, z = [(shape, (1,) * 4, float32) for shape in ((2, 3, 8, 9), (4, 3, 3, 2), (2, 4, 6, 8))]
     work = 2 * (2 * 4 * 6 * 8) * (3 * 3 * 2)
     for kernel, operands in {"conv2d": (z, x, w), "conv2d_weight": (w, x, z)}.items():
-        assert Call(kernel, float32, 0, 0, 0, 0, operands).flops == work
+        assert KernelCall(kernel, float32, 0, 0, 0, 0, operands).flops == work
 
 
 def test_an_update_in_place_is_read_and_written() -> None:
@@ -151,7 +151,7 @@ def test_what_is_only_moved_or_has_parameters_is_no_work() -> None:
     operands = (((4, 3), (3, 1), float32),) * 3
 
     def flops(kernel: str) -> int | None:
-        return Call(kernel, float32, 0, 0, 0, 0, operands).flops
+        return KernelCall(kernel, float32, 0, 0, 0, 0, operands).flops
 
     assert [flops(name) for name in ("add", "exp", "lt", "hypot", "max", "argmin")] == [12] * 6
     moving = ("copy", "cast", "fill", "where", "pad", "gather", "scatter", "softmax", "argsort")
@@ -176,18 +176,18 @@ def test_rows_are_sorted_by_time_and_know_their_rates() -> None:
         mlp_step()()
     times = [row.seconds for row in p.rows]
     assert times == sorted(times, reverse=True)
-    row = Row("matmul", "float32", 2, 0.5, 10**9, 4 * 10**9)
+    row = KernelRow("matmul", "float32", 2, 0.5, 10**9, 4 * 10**9)
     assert (row.gb_per_s, row.gflop_per_s) == (2.0, 8.0)
-    assert Row("copy", "float32", 1, 0.5, 10**9, None).gflop_per_s is None
-    assert Row("add", "float32", 1, 0.0, 8, 1).gb_per_s == 0.0
+    assert KernelRow("copy", "float32", 1, 0.5, 10**9, None).gflop_per_s is None
+    assert KernelRow("add", "float32", 1, 0.0, 8, 1).gb_per_s == 0.0
 
 
 def test_it_prints_a_table() -> None:
     p = profile()
     shape = ((10, 10), (10, 1), float32)
     p.calls = [
-        Call("matmul", float32, 0, 4000, 500, 7, (shape,) * 3),
-        Call("copy", float32, 5000, 1000, 500, 7, (shape,) * 2),
+        KernelCall("matmul", float32, 0, 4000, 500, 7, (shape,) * 3),
+        KernelCall("copy", float32, 5000, 1000, 500, 7, (shape,) * 2),
     ]
     p.thread, p.elapsed = 7, 10_000
     assert str(p).splitlines() == [

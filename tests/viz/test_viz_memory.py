@@ -9,7 +9,7 @@ from drawn import all_of, check, fills, words
 import tutor
 from tutor import Buffer, Tensor, arange, viz, zeros
 from tutor.errors import DomainError, DTypeError, OutOfRangeError, ShapeError
-from tutor.viz.where import Layout
+from tutor.viz.where import Positions
 
 GRID = arange(20).reshape(4, 5)
 TENSORS = {
@@ -72,7 +72,7 @@ def test_the_map_has_a_cell_for_each_element_at_its_position(name):
 
 @pytest.mark.parametrize("t", [t for t in TENSORS.values() if len(t.buf) < 100])
 def test_readers_are_those_that_a_list_of_all_indices_has(t):
-    layout, found = Layout(t, "a test"), {}
+    layout, found = Positions(t, "a test"), {}
     for index in itertools.product(*map(range, t.shape)):
         found.setdefault(layout.position(index), []).append(index)
     for p in range(len(t.buf)):
@@ -83,7 +83,7 @@ def test_readers_are_those_that_a_list_of_all_indices_has(t):
 
 
 def test_readers_of_a_large_tensor_are_found_without_walking_it():
-    layout = Layout(arange(1_000_000).reshape(100, 100, 100).permute(2, 0, 1), "a test")
+    layout = Positions(arange(1_000_000).reshape(100, 100, 100).permute(2, 0, 1), "a test")
     assert layout.readers(123_456) == (1, (56, 12, 34))
 
 

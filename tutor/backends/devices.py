@@ -156,13 +156,13 @@ def of(name: Any = None, like: Any = None) -> str:
 # ---- the default ---------------------------------------------------------------------------------
 
 
-class _Process:
+class _ProcessDevice:
     """The device of the process, from TUTOR_DEVICE; None until its first use."""
 
     device: str | None = None
 
 
-_process = _Process()
+_process = _ProcessDevice()
 _setting: Setting[str | None] = Setting("tutor.device", None)
 choice = _setting.variable  # None if nothing is chosen; also read by C++ (programs/shortcut.py)
 

@@ -252,8 +252,8 @@ class _Mode(Setting[Note | None]):
 mode = _Mode("tutor.mode", None)
 
 
-class Noting(Within[Note | None]):
-    """`with Noting(note):` calls `note(step, kernel)` for each step of this context instead of
+class Deferring(Within[Note | None]):
+    """`with Deferring(note):` calls `note(step, kernel)` for each step of this context instead of
     running it. Also a decorator of functions."""
 
     def __init__(self, note: Note) -> None:

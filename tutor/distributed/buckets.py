@@ -48,7 +48,7 @@ def bucketed(tensors: Sequence[Tensor], most: int = BYTES) -> list[list[int]]:
     return buckets
 
 
-class Reduction:
+class BucketSums:
     """Sums over all ranks of tensors shaped as `like`; each is sent when its bucket is complete."""
 
     def __init__(self, like: Sequence[Tensor], buckets: Sequence[Sequence[int]]) -> None:

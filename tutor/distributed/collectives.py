@@ -39,7 +39,7 @@ Op = Literal["sum", "mean", "max"]
 Order = Literal["tree", "line"]
 
 
-class Given:
+class CollectiveOperand:
     """A contiguous Tensor or Buffer: its memory, and the shape and dtype for its note."""
 
     __slots__ = ("dtype", "shape", "view", "x")
@@ -97,7 +97,7 @@ def broadcast(x: X, root: int = 0, *, wait: bool = True) -> X | Handle[X]:
     x: a contiguous Tensor or Buffer of any dtype, of one shape on all ranks. `wait=False`: a Handle
     at once. Raises DistError if the ranks do not agree, OutOfRangeError for an invalid root.
     """
-    group, given = ranks.group(), Given("broadcast", x, True)
+    group, given = ranks.group(), CollectiveOperand("broadcast", x, True)
     if not isinstance(root, int) or not 0 <= root < group.size:
         asked, do = f"dist.broadcast(root={root!r:.40})", "give one of those"
         raise OutOfRangeError(asked, f"the ranks are 0 to {group.size - 1}", do)
@@ -129,7 +129,7 @@ def all_reduce(x: X, op: Op = "sum", *, order: Order = "tree", wait: bool = True
     DistError if the ranks do not agree, DTypeError for a mean of integers, DomainError for an
     unknown op or order.
     """
-    group, given = ranks.group(), Given("all_reduce", x, True)
+    group, given = ranks.group(), CollectiveOperand("all_reduce", x, True)
     check_op("all_reduce", given.dtype, op, order)
 
     given.touch()
@@ -172,7 +172,7 @@ def reduce_scatter(
     all_reduce, to the bit. x is not changed. Raises the errors of all_reduce, and ShapeError if n
     does not divide the first axis.
     """
-    group, given = ranks.group(), Given("reduce_scatter", x, False)
+    group, given = ranks.group(), CollectiveOperand("reduce_scatter", x, False)
     check_op("reduce_scatter", given.dtype, op, order)
     if not given.shape or given.shape[0] % group.size:
         raise ShapeError(
@@ -207,7 +207,7 @@ def all_gather(x: X, *, wait: bool = True) -> X | Handle[X]:
     x: a contiguous Tensor or Buffer of any dtype, with one shape on all ranks; Buffers of k numbers
     give a Buffer of n * k. Raises DistError if the ranks do not agree.
     """
-    group, given = ranks.group(), Given("all_gather", x, False)
+    group, given = ranks.group(), CollectiveOperand("all_gather", x, False)
 
     def move() -> X:
         result, out = made(x, given.dtype, (group.size, *given.shape))
@@ -236,7 +236,7 @@ def run(group: Group, note: Note, move: Callable[[], R], wait: bool) -> R | Hand
     return group.call(note, move) if wait else group.start(note, move)
 
 
-def pieces(group: Group, given: Given) -> list[memoryview]:
+def pieces(group: Group, given: CollectiveOperand) -> list[memoryview]:
     """The parts of x that are moved in one call; an empty Tensor has no parts."""
     view, step = given.view, group.transport.piece
     return [view[start : start + step] for start in range(0, view.nbytes, step)]

@@ -19,8 +19,8 @@ from tutor._util.context_settings import Setting
 from tutor.core.engine.grad_mode import following
 from tutor.distributed.leaves import Sums
 from tutor.distributed.ranks import size
-from tutor.distributed.reduction import Result, Round
-from tutor.distributed.statistics import Statistics
+from tutor.distributed.reduction import ReductionRound, Result
+from tutor.distributed.statistics import BatchStatistics
 from tutor.errors import DomainError
 from tutor.methods.tensor import Tensor
 from tutor.nn.parts import named_tensors
@@ -28,11 +28,11 @@ from tutor.nn.parts import named_tensors
 Listener = Callable[[int, Tensor], None]  # gets the index of a parameter and its gradient
 
 
-class Walk(NamedTuple):
+class RunningBackward(NamedTuple):
     """A loss.backward() in progress."""
 
     after: list[Callable[[], object]]  # to run after this walk, which it identifies
-    current: Round
+    current: ReductionRound
     before: dict[int, Tensor | None]  # each .grad that this walk adds to
 
 
@@ -45,17 +45,17 @@ class Walks:
         self, params: list[Tensor], buckets: list[list[int]], state: Sequence[Tensor]
     ) -> None:
         self.params, self.buckets = params, buckets
-        self.statistics = Statistics(state)
+        self.statistics = BatchStatistics(state)
         self.listener: Listener | None = None  # None: of_a_loss, avoiding a reference cycle
-        self.walk: Walk | None = None
+        self.walk: RunningBackward | None = None
         self.rows: float | None = None  # seen since the last reduction
         self.apart = False  # whether .grad holds gradients that were not reduced
         self.waited = 0.0
         self.hooks: list[Callable[[Tensor], None]] = []
         self.listen()
 
-    def round(self) -> Round:
-        return Round(self.params, self.buckets, self.statistics)
+    def round(self) -> ReductionRound:
+        return ReductionRound(self.params, self.buckets, self.statistics)
 
     def write(self, before: Sequence[Tensor | None], result: Result | None) -> None:
         """Set each `.grad` to its earlier value plus the gradient in `result`."""
@@ -87,7 +87,7 @@ class Walks:
             self.listener = None
 
     @contextmanager
-    def listening(self, current: Round | None) -> Iterator[None]:
+    def listening(self, current: ReductionRound | None) -> Iterator[None]:
         """Pass gradients to a round, if there is one, in this block."""
         self.listener = functools.partial(_hand_on, current) if current else _pass
         try:
@@ -135,7 +135,7 @@ class Walks:
             self.apart = True
             return
         if self.walk is None or self.walk.after is not after:
-            self.walk = Walk(after, self.round(), {})
+            self.walk = RunningBackward(after, self.round(), {})
             after.append(functools.partial(self.finish, self.walk))
         old = self.params[i]._grad
         self.walk.before[i] = None if self.apart else old
@@ -150,7 +150,7 @@ class Walks:
         through DataParallel, no rows were counted, and all ranks have equal weight."""
         return 1.0 if self.rows is None else self.rows
 
-    def finish(self, walk: Walk) -> None:
+    def finish(self, walk: RunningBackward) -> None:
         """Replace the gradients of this rank, which loss.backward() has stored, by those of all."""
         self.walk, walk.current.rows = None, self.weight
         missing: Sums = [None] * len(self.params)
@@ -181,7 +181,7 @@ class _Arrived:
             (found.listener or found.of_a_loss)(self.i, g)
 
 
-def _hand_on(current: Round, i: int, g: Tensor) -> None:
+def _hand_on(current: ReductionRound, i: int, g: Tensor) -> None:
     """Pass on a gradient of a leaf, except one that tutor.grad computed on the way, as a checkpoint
     does: that one is only a part of it."""
     if following() is not None:

@@ -28,7 +28,7 @@ from tutor.distributed.collectives import broadcast
 from tutor.distributed.ddp_hooks import Walks
 from tutor.distributed.leaves import LEAVES, Sums, own_leaves
 from tutor.distributed.ranks import rank, size
-from tutor.distributed.reduction import Result, Round
+from tutor.distributed.reduction import ReductionRound, Result
 from tutor.dtype import uint64
 from tutor.errors import DomainError, DTypeError, ShapeError
 from tutor.functions.gradients import grad
@@ -69,7 +69,7 @@ class DataParallel(Module):
         self.leaves, self.jit = leaves, bool(jit)
         own = own_leaves(leaves, size())
         agree([*params, *state])
-        _running[self] = Running(own, Walks(params, bucketed(params, bucket), state))
+        _running[self] = ParallelState(own, Walks(params, bucketed(params, bucket), state))
 
     # ---- it is the model -------------------------------------------------------------------------
 
@@ -137,7 +137,7 @@ class DataParallel(Module):
         return Tensor(result.loss, dtype=running.walks.params[0].dtype)
 
     def _leaves(
-        self, running: Running, loss_of: LossOf, batch: Any, gradient: float | Tensor
+        self, running: ParallelState, loss_of: LossOf, batch: Any, gradient: float | Tensor
     ) -> Result:
         """Compute all leaves of this rank and reduce over all ranks."""
         seed, counter = random.get_state()
@@ -157,7 +157,12 @@ class DataParallel(Module):
         return current.finish(leaf)
 
     def _leaf(
-        self, running: Running, last: Round | None, loss_of: LossOf, part: Any, scale: Tensor
+        self,
+        running: ParallelState,
+        last: ReductionRound | None,
+        loss_of: LossOf,
+        part: Any,
+        scale: Tensor,
     ) -> Sums:
         """One leaf's terms of the sums. `last` is given for the last leaf, whose gradients are
         passed on as they are computed."""
@@ -178,7 +183,7 @@ class DataParallel(Module):
         return [*gradients, *statistics, loss.item() * rows]
 
 
-class Running:
+class ParallelState:
     """The state of a DataParallel in use."""
 
     def __init__(self, own: int, walks: Walks) -> None:
@@ -204,10 +209,10 @@ class Running:
 
 
 # Not attributes of the DataParallel: a change there would make tutor.jit record again.
-_running: weakref.WeakKeyDictionary[DataParallel, Running] = weakref.WeakKeyDictionary()
+_running: weakref.WeakKeyDictionary[DataParallel, ParallelState] = weakref.WeakKeyDictionary()
 
 
-def running_of(parallel: DataParallel) -> Running:
+def running_of(parallel: DataParallel) -> ParallelState:
     found = _running.get(parallel)
     if found is None:
         raise DomainError("a copy of a DataParallel", "the gradients of its model are not watched",

@@ -1,4 +1,4 @@
-"""Round: one reduction of gradients, statistics and the loss, over leaves, then over ranks."""
+"""One reduction of gradients, statistics and the loss, over leaves, then over ranks."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tutor.distributed.buckets import NOTHING, Reduction
+from tutor.distributed.buckets import NOTHING, BucketSums
 from tutor.distributed.collectives import all_reduce
 from tutor.distributed.leaves import Sums, Tree
 from tutor.distributed.ranks import size
-from tutor.distributed.statistics import Statistics
+from tutor.distributed.statistics import BatchStatistics
 from tutor.dtype import float64
 from tutor.errors import DomainError
 from tutor.methods.tensor import Tensor
@@ -23,7 +23,7 @@ class Result(NamedTuple):
     waited: float  # seconds
 
 
-class Round:
+class ReductionRound:
     """The running sums over the leaves of this rank.
 
     A leaf is a list: its gradients, its new statistics, and its loss, all multiplied by its number
@@ -32,10 +32,13 @@ class Round:
     """
 
     def __init__(
-        self, params: Sequence[Tensor], buckets: Sequence[Sequence[int]], statistics: Statistics
+        self,
+        params: Sequence[Tensor],
+        buckets: Sequence[Sequence[int]],
+        statistics: BatchStatistics,
     ) -> None:
         self.params, self.statistics = params, statistics
-        self.reduction = Reduction(params, buckets)
+        self.reduction = BucketSums(params, buckets)
         self.tree = Tree()
         self.rows, self.drawn = 0.0, 0
 

@@ -30,7 +30,7 @@ from tutor.optim import SGD, Adadelta, Adagrad, Adam, AdamW, Lion, NAdam, Optimi
 ELEMENTWISE = (SGD, Adam, AdamW, NAdam, RAdam, RMSprop, Adagrad, Adadelta, Lion)
 
 
-class Piece(NamedTuple):
+class ParameterPart(NamedTuple):
     """A rank's part of a parameter: its numbers `start` to `end`, flattened."""
 
     whole: Tensor
@@ -49,7 +49,7 @@ class Sharded(Optimizer):
     """
 
     inner: Optimizer  # over the pieces; it has the settings, the state and the step count
-    pieces: list[Piece]
+    pieces: list[ParameterPart]
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
         return object.__new__(cls)
@@ -157,7 +157,7 @@ def share(count: int) -> int:
     return -(-count // size())
 
 
-def cut(wholes: list[Tensor]) -> list[Piece]:
+def cut(wholes: list[Tensor]) -> list[ParameterPart]:
     """This rank's piece of each parameter. All parameters of one dtype are cut as one row."""
     totals: dict[DType, int] = {}
     for p in wholes:
@@ -172,12 +172,12 @@ def cut(wholes: list[Tensor]) -> list[Piece]:
         first = rank() * own - at[p.dtype]
         start, end = (min(max(edge, 0), p.numel()) for edge in (first, first + own))
         view = Tensor(p.buf, (end - start,), (1,), p.offset + start, requires_grad=True)
-        pieces.append(Piece(p, start, end, view))
+        pieces.append(ParameterPart(p, start, end, view))
         at[p.dtype] += p.numel()
     return pieces
 
 
-def gathered(pieces: list[Piece], own: list[Tensor]) -> list[Tensor]:
+def gathered(pieces: list[ParameterPart], own: list[Tensor]) -> list[Tensor]:
     """The whole tensors, gathered from the pieces of all ranks."""
     wholes: list[Tensor] = [piece.whole for piece in pieces]
     for dtype in dict.fromkeys(piece.whole.dtype for piece in pieces):

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tutor.distributed.buckets import Reduction, bucketed
+from tutor.distributed.buckets import BucketSums, bucketed
 from tutor.dtype import float64
 from tutor.methods.tensor import Tensor
 
 
-class Statistics:
+class BatchStatistics:
     """The tensors of a model that are not parameters, during one batch."""
 
     def __init__(self, tensors: Sequence[Tensor]) -> None:
@@ -54,7 +54,7 @@ class Statistics:
         """Set each tensor to the mean, over all rows, of its new values on all leaves."""
         tensors = [t for t, c in zip(self.tensors, changed, strict=True) if c]
         like = [as_float(t) for t in tensors]
-        reduction = Reduction(like, bucketed(like))
+        reduction = BucketSums(like, bucketed(like))
         for i, x in enumerate(x for x, c in zip(own, changed, strict=True) if c):
             if x is not None:
                 reduction.put(i, x)

@@ -82,7 +82,7 @@ def capsule(x: Any, stream: Any, max_version: Any, dl_device: Any, copy: bool | 
     copied = min(bounds_checks.steps(x), default=0) < 0 if copy is None else copy
     t = x.copy() if copied else x
     start = t.offset if t.numel() else 0
-    walk = dlpack.Walk(t.buf.raw, t.dtype, t.shape, bounds_checks.steps(t), start)
+    walk = dlpack.DlpackOperand(t.buf.raw, t.dtype, t.shape, bounds_checks.steps(t), start)
     return dlpack.give(walk, max_version is not None and max_version[0] >= 1, copied)
 
 

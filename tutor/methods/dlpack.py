@@ -59,7 +59,7 @@ class Versioned(ctypes.Structure):
     )
 
 
-class Walk(NamedTuple):
+class DlpackOperand(NamedTuple):
     """A Tensor's memory, and how to walk it. Memory that is read-only has `memory.readonly` set."""
 
     memory: memoryview
@@ -109,7 +109,7 @@ _delete = _Deleter(_forget)
 _keep(_delete)  # consumers may outlive this module
 
 
-def give(walk: Walk, versioned: bool, copied: bool = False) -> Any:
+def give(walk: DlpackOperand, versioned: bool, copied: bool = False) -> Any:
     """A capsule that shares the memory with a consumer and keeps it until the consumer is done."""
     withdraw()
     if walk.memory.readonly and not versioned:
@@ -182,7 +182,7 @@ def _address(memory: memoryview) -> int:
 # ---- as consumer ---------------------------------------------------------------------------------
 
 
-def take(capsule: Any) -> Walk:
+def take(capsule: Any) -> DlpackOperand:
     """The memory behind `capsule`, shared; the struct's deleter is called when it is not needed.
 
     Raises ExchangeError for memory that tutor cannot walk. This is checked before the capsule is
@@ -211,7 +211,7 @@ def take(capsule: Any) -> Walk:
     return walk._replace(memory=memory.toreadonly() if readonly else memory)
 
 
-def _walk_of(tensor: DLTensor) -> tuple[int, int, Walk]:
+def _walk_of(tensor: DLTensor) -> tuple[int, int, DlpackOperand]:
     """The address of the memory, the number of elements it spans, and how to walk them."""
     if tensor.device_type != CPU[0]:
         raise not_on_cpu((tensor.device_type, tensor.device_id))
@@ -230,7 +230,7 @@ def _walk_of(tensor: DLTensor) -> tuple[int, int, Walk]:
     start = (tensor.data or 0) + tensor.byte_offset - before * dtype.itemsize
     if start % dtype.itemsize and count:
         raise _refused("elements that do not start at a multiple of their size", "copy it first")
-    return start, count, Walk(memoryview(b""), dtype, shape, strides, before)
+    return start, count, DlpackOperand(memoryview(b""), dtype, shape, strides, before)
 
 
 def _is_dtype(dtype: DType, tensor: DLTensor) -> bool:

@@ -91,7 +91,7 @@ def _times(x: TensorBase, y: Any, alpha: float) -> Any:
 
 
 @spelled
-class InPlace(Elementwise):
+class InPlaceMethods(Elementwise):
     """Changes in place. Each returns the tensor itself."""
 
     __slots__ = ()

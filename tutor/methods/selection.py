@@ -28,7 +28,7 @@ from tutor.methods.views import Views
 T = TypeVar("T", bound=Views)
 
 
-class Plan(NamedTuple, Generic[T]):
+class ParsedKey(NamedTuple, Generic[T]):
     """A parsed key: its basic parts are applied, the arrays are left."""
 
     x: T
@@ -100,7 +100,7 @@ def moved(x: T, count: int, place: int) -> T:
     return x.movedim(tuple(range(count)), tuple(range(place, place + count))) if place else x
 
 
-def planned(t: T, key: Any, one_may_be_negative: bool = False) -> Plan[T]:
+def planned(t: T, key: Any, one_may_be_negative: bool = False) -> ParsedKey[T]:
     """The key split into basic indexing, applied here, and arrays of positions, still to apply."""
     bounds_checks.fits(t, "an index by arrays")
     parts = [array_of(t, part) for part in (key if isinstance(key, tuple) else (key,))]
@@ -145,7 +145,7 @@ def planned(t: T, key: Any, one_may_be_negative: bool = False) -> Plan[T]:
         axis += t.ndim - named if part is Ellipsis else axes_taken(part)
     shape = layout.broadcast_shapes("an index by arrays", *(x.shape for x in arrays))
     place = axes[0] if groups == 1 else 0
-    return Plan(
+    return ParsedKey(
         apply("index", t, key=tuple(basic)),
         tuple(axes),
         tuple(x.expand(shape) for x in arrays),

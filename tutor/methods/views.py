@@ -15,11 +15,11 @@ from tutor._util.typing import Axes, DTypeLike, Pairs, ShapeLike, Sizes
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply
 from tutor.errors import AxisError, ShapeError
-from tutor.methods.inplace import InPlace
+from tutor.methods.inplace import InPlaceMethods
 
 
 @spelled
-class Views(InPlace):
+class Views(InPlaceMethods):
     """Methods that change the shape, as views or copies."""
 
     __slots__ = ()

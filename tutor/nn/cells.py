@@ -15,7 +15,7 @@ from tutor.nn.module import Module
 from tutor.nn.recurrent import KINDS, State, pair
 
 
-class Cell(Module):
+class RecurrentCell(Module):
     """One step of a recurrent layer: x (N, input_size) or (input_size), and a state
     (N, hidden_size), by default zeros -> the new state."""
 
@@ -53,7 +53,7 @@ class Cell(Module):
         return KINDS[self.cell].step(wx, self.bias_hh, state, self.weight_hh)
 
 
-class OneStateCell(Cell):
+class OneStateCell(RecurrentCell):
     """A cell whose state is h alone."""
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
@@ -63,7 +63,7 @@ class OneStateCell(Cell):
 
 @spelled
 class RNNCell(OneStateCell):
-    """h' = tanh(W x + U h), or relu(...): see Cell."""
+    """h' = tanh(W x + U h), or relu(...): see RecurrentCell."""
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh",
@@ -75,14 +75,14 @@ class RNNCell(OneStateCell):
 
 @spelled
 class GRUCell(OneStateCell):
-    """h' = (1 - z) n + z h: see Cell."""
+    """h' = (1 - z) n + z h: see RecurrentCell."""
 
     cell = "gru"
 
 
 @spelled
-class LSTMCell(Cell):
-    """c' = f c + i g, h' = o tanh(c'): see Cell. The state is the pair (h, c)."""
+class LSTMCell(RecurrentCell):
+    """c' = f c + i g, h' = o tanh(c'): see RecurrentCell. The state is the pair (h, c)."""
 
     cell = "lstm"
 

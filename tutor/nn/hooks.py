@@ -13,7 +13,7 @@ from tutor.methods.tensor import Tensor
 Hook = Callable[..., Any]
 
 
-class Handle:
+class HookHandle:
     """Removes a hook: by `handle.remove()`, or at the end of `with handle:`."""
 
     def __init__(self, hooks: list[Hook], hook: Hook) -> None:
@@ -26,7 +26,7 @@ class Handle:
             del self.hooks[next(i for i, hook in enumerate(self.hooks) if hook is self.hook)]
         self.is_there = False
 
-    def __enter__(self) -> Handle:
+    def __enter__(self) -> HookHandle:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -44,9 +44,9 @@ class Hooks:
         self.after: list[Hook] = []
         self.backward: list[Hook] = []
 
-    def add(self, hooks: list[Hook], hook: Hook) -> Handle:
+    def add(self, hooks: list[Hook], hook: Hook) -> HookHandle:
         hooks.append(checks.function("a hook", hook))
-        return Handle(hooks, hook)
+        return HookHandle(hooks, hook)
 
     def call(self, module: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """module.forward(*inputs, **options) between its hooks. A hook's return value, unless None,

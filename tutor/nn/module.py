@@ -18,7 +18,7 @@ from tutor.interop import from_torch
 from tutor.interop.pytorch import is_foreign
 from tutor.methods.tensor import Tensor
 from tutor.nn import parts
-from tutor.nn.hooks import Handle, Hook, Hooks
+from tutor.nn.hooks import Hook, HookHandle, Hooks
 from tutor.nn.parts import named_tensors, saved_tensors
 from tutor.nn.summary import Summary
 
@@ -298,19 +298,19 @@ class Module:
 
     # ---- hooks -----------------------------------------------------------------------------------
 
-    def register_forward_pre_hook(self, hook: Hook) -> Handle:
+    def register_forward_pre_hook(self, hook: Hook) -> HookHandle:
         """Call `hook(module, inputs)` before each call of this module; its return value, unless
         None, replaces the inputs. `handle.remove()` removes the hook."""
         self.hooks = self.hooks or Hooks()
         return self.hooks.add(self.hooks.before, hook)
 
-    def register_forward_hook(self, hook: Hook) -> Handle:
+    def register_forward_hook(self, hook: Hook) -> HookHandle:
         """Call `hook(module, inputs, output)` after each call; its return value, unless None,
         replaces the output."""
         self.hooks = self.hooks or Hooks()
         return self.hooks.add(self.hooks.after, hook)
 
-    def register_full_backward_hook(self, hook: Hook) -> Handle:
+    def register_full_backward_hook(self, hook: Hook) -> HookHandle:
         """Call `hook(module, grad_input, grad_output)` in each backward() that passes this module:
         see tutor.nn.hooks.Passing."""
         self.hooks = self.hooks or Hooks()

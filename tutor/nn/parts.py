@@ -12,7 +12,7 @@ from tutor.methods.conversions import is_device
 from tutor.methods.tensor import Tensor
 
 
-class Part(NamedTuple):
+class ModelPart(NamedTuple):
     """An item of the walk through a model: a Tensor, a part that holds others, or a function."""
 
     path: str  # as in `encoder.0.weight`
@@ -20,17 +20,17 @@ class Part(NamedTuple):
     holder: str  # the path of the part that it is an attribute or an item of
 
 
-def parts_of(value: Any, path: str = "") -> Iterator[Part]:
+def parts_of(value: Any, path: str = "") -> Iterator[ModelPart]:
     """`value` and everything reachable from it through attributes, lists, tuples and dicts, in the
     order of insertion. A Tensor (or a part) that is reachable twice is yielded once.
 
     An object with a method `named_parts` names its own parts: so the layers of a Sequential are
     `0.weight`, not `layers.0.weight`.
     """
-    return _walk(Part(path, value, ""), set())
+    return _walk(ModelPart(path, value, ""), set())
 
 
-def _walk(part: Part, seen: set[int]) -> Iterator[Part]:
+def _walk(part: ModelPart, seen: set[int]) -> Iterator[ModelPart]:
     value, items = part.value, _items(part.value)
     if items is None or id(value) in seen:
         return
@@ -39,7 +39,7 @@ def _walk(part: Part, seen: set[int]) -> Iterator[Part]:
     yield part
     for key, inner in items:
         path = f"{part.path}.{key}" if part.path else str(key)
-        yield from _walk(Part(path, inner, part.path), seen)
+        yield from _walk(ModelPart(path, inner, part.path), seen)
 
 
 def _items(value: Any) -> Any:
@@ -65,7 +65,7 @@ def reached(model: object, path: str) -> Any:
     return value
 
 
-def checked_parts(model: object, prefix: str = "") -> Iterator[Part]:
+def checked_parts(model: object, prefix: str = "") -> Iterator[ModelPart]:
     """`parts_of(model)`. DTypeError for an object that cannot hold Tensors."""
     if isinstance(model, (type, str)) or not (
         isinstance(model, (dict, list, tuple, Tensor)) or hasattr(model, "__dict__")

@@ -60,7 +60,7 @@ def after_gru(wx: Tensor, bias: Tensor | None, state: State, u: Tensor) -> State
     return (n + z * (h - n),)
 
 
-class Kind(NamedTuple):
+class RecurrentKind(NamedTuple):
     """The number of gates, the number of Tensors in a state, and one step."""
 
     gates: int
@@ -69,8 +69,8 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "tanh": Kind(1, 1, after_tanh), "relu": Kind(1, 1, after_relu),
-    "lstm": Kind(4, 2, after_lstm), "gru": Kind(3, 1, after_gru),
+    "tanh": RecurrentKind(1, 1, after_tanh), "relu": RecurrentKind(1, 1, after_relu),
+    "lstm": RecurrentKind(4, 2, after_lstm), "gru": RecurrentKind(3, 1, after_gru),
 }  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from tutor.methods.tensor import Tensor
 from tutor.nn.parts import parts_of
 
 
-class Layer(NamedTuple):
+class SummaryRow(NamedTuple):
     """A row of the table: a part of a model that holds Tensors itself, or can be called."""
 
     path: str
@@ -80,7 +80,7 @@ class Summary:
         )
 
 
-def layers_of(model: object) -> Iterator[Layer]:
+def layers_of(model: object) -> Iterator[SummaryRow]:
     """The parts of a model in order: each that holds Tensors, and each layer without any. Lists and
     dicts of Tensors are rows. A Tensor in two places is counted in the first."""
     held: dict[str, dict[str, Tensor]] = {}
@@ -98,4 +98,4 @@ def layers_of(model: object) -> Iterator[Layer]:
             other.startswith(f"{path}." if path else "") for other in held if other != path
         )
         if tensors or (callable(value) and not inside):
-            yield Layer(path, getattr(value, "__name__", type(value).__name__), tensors)
+            yield SummaryRow(path, getattr(value, "__name__", type(value).__name__), tensors)

@@ -50,7 +50,7 @@ def gemm(n: Given, a: Tensor, b: Tensor, c: Any = None) -> Tensor:
     return z if c is None else z + as_tensor(c) * beta
 
 
-class Windows:
+class NodeWindows:
     """The windows of a node: `own`, the padding it asks for on each side of each axis, and `more`,
     how far the last windows reach beyond that with ceil_mode."""
 
@@ -102,7 +102,7 @@ class Windows:
 def conv(n: Given, x: Tensor, w: Any, b: Any = None) -> Any:
     w = as_tensor(w)
     n.only("kernel_shape", list(w.shape[2:]), f"its weights are for {w.shape[2:]}")
-    at = Windows(n, x, w.shape[2:], pools=False)
+    at = NodeWindows(n, x, w.shape[2:], pools=False)
     return windows.conv(
         at.around(x), w, as_tensor(b), at.step, 0, at.gap, n.get("group"), dims=at.dims
     )
@@ -126,7 +126,7 @@ def conv_transpose(n: Given, x: Tensor, w: Any, b: Any = None) -> Any:
 
 def max_pool(n: Given, x: Tensor) -> Any:
     n.idle("storage_order")  # it concerns positions, a second result
-    at = Windows(n, x, tuple(n.get("kernel_shape")))
+    at = NodeWindows(n, x, tuple(n.get("kernel_shape")))
     least = -math.inf if x.dtype.is_float else x.dtype.min
     seen = at.around(x, least, least)
     return windows.max_pool(seen, at.size, at.step, 0, at.gap, dims=at.dims)
@@ -134,7 +134,7 @@ def max_pool(n: Given, x: Tensor) -> Any:
 
 def average_pool(n: Given, x: Tensor) -> Any:
     """The mean of each window, counting padding only if requested."""
-    at = Windows(n, x, tuple(n.get("kernel_shape")))
+    at = NodeWindows(n, x, tuple(n.get("kernel_shape")))
     counted = at.around(x.like(1, (1, 1, *x.shape[2:])), float(n.flag("count_include_pad")))
     return at.mean(at.around(x)) / at.mean(counted)
 

@@ -1,6 +1,6 @@
 """The ONNX form of each op: one row, or one function, per op.
 
-A function gets the Graph and the Call: names of the operands, parameters, shapes and dtype. The
+A function gets the Graph and the OpCall: names of the operands, parameters, shapes and dtype. The
 names on the right are the standard's: onnx.ai/onnx/operators.
 """
 
@@ -36,7 +36,7 @@ REDUCTIONS = {
 }  # fmt: skip
 
 
-class Call(NamedTuple):
+class OpCall(NamedTuple):
     """One op of a trace, as input to the functions below."""
 
     op: str
@@ -52,7 +52,7 @@ class Call(NamedTuple):
         return str(self.given[-1].tensor.dtype.name)
 
 
-def written(g: Graph, call: Call) -> str:
+def written(g: Graph, call: OpCall) -> str:
     """The name of the op's result, after adding the nodes that compute it. ExportError for an op
     that is not in the tables."""
     if call.dtype == "bool" and call.op in OF_BOOLS:
@@ -69,7 +69,7 @@ def written(g: Graph, call: Call) -> str:
     return function(g, call)
 
 
-def reduction(g: Graph, c: Call) -> str:
+def reduction(g: Graph, c: OpCall) -> str:
     (x,), keeps = c.ins, int(c.params["keepdims"])
     wanted = c.out.tensor.dtype.name
     if wanted != c.dtype:  # integers and bools sum as int64
@@ -79,7 +79,7 @@ def reduction(g: Graph, c: Call) -> str:
     return g.add(REDUCTIONS[c.op], x, g.ints(c.params["axis"]), keepdims=keeps)
 
 
-def position(g: Graph, c: Call) -> str:
+def position(g: Graph, c: OpCall) -> str:
     """argmax, argmin: along one axis, or over all numbers, flattened."""
     (x,), axes, kind = c.ins, c.params["axis"], {"argmax": "ArgMax", "argmin": "ArgMin"}[c.op]
     if len(axes) == 1:
@@ -93,63 +93,63 @@ def position(g: Graph, c: Call) -> str:
 # ---- other functions of numbers ------------------------------------------------------------------
 
 
-def one(g: Graph, c: Call, value: float) -> str:
+def one(g: Graph, c: OpCall, value: float) -> str:
     return g.number(value, c.dtype)
 
 
-def logaddexp(g: Graph, c: Call) -> str:
+def logaddexp(g: Graph, c: OpCall) -> str:
     """max + ln(1 + e**-|x - y|)"""
     x, y = c.ins
     apart = g.add("Neg", g.add("Abs", g.add("Sub", x, y)))
     return g.add("Add", g.add("Max", x, y), log1p(g, c._replace(ins=(g.add("Exp", apart),))))
 
 
-def log1p(g: Graph, c: Call) -> str:
+def log1p(g: Graph, c: OpCall) -> str:
     return g.add("Log", g.add("Add", c.ins[0], one(g, c, 1)))
 
 
-def floor_divide(g: Graph, c: Call) -> str:
+def floor_divide(g: Graph, c: OpCall) -> str:
     if not c.given[0].tensor.dtype.is_float:
         raise cannot(c.op, "of integers; ONNX rounds towards 0", c.where)
     return g.add("Floor", g.add("Div", *c.ins))
 
 
-def remainder(g: Graph, c: Call) -> str:
+def remainder(g: Graph, c: OpCall) -> str:
     x, y = c.ins
     if not c.given[0].tensor.dtype.is_float:
         return g.add("Mod", x, y, fmod=0)
     return g.add("Sub", x, g.add("Mul", y, floor_divide(g, c)))
 
 
-def trunc(g: Graph, c: Call) -> str:
+def trunc(g: Graph, c: OpCall) -> str:
     return g.add("Mul", g.add("Sign", c.ins[0]), g.add("Floor", g.add("Abs", c.ins[0])))
 
 
-def hypot(g: Graph, c: Call) -> str:
+def hypot(g: Graph, c: OpCall) -> str:
     return g.add("Sqrt", g.add("Add", *[g.add("Mul", x, x) for x in c.ins]))
 
 
 # ---- products ------------------------------------------------------------------------------------
 
 
-def linear(g: Graph, c: Call) -> str:
+def linear(g: Graph, c: OpCall) -> str:
     z = g.add("Gemm", *c.ins, transB=1)
     return g.add("Relu", z) if c.op == "linear_relu" else z
 
 
-def conv2d(g: Graph, c: Call) -> str:
+def conv2d(g: Graph, c: OpCall) -> str:
     p = c.params
     return g.add("Conv", *c.ins, group=p["groups"], kernel_shape=c.given[1].shape[2:],
                  strides=(p["stride_h"], p["stride_w"]),
                  dilations=(p["dilation_h"], p["dilation_w"]))  # fmt: skip
 
 
-def max_pool2d(g: Graph, c: Call) -> str:
+def max_pool2d(g: Graph, c: OpCall) -> str:
     p = list(c.params.values())
     return g.add("MaxPool", *c.ins, kernel_shape=p[:2], strides=p[2:4], dilations=p[4:6])
 
 
-def attention(g: Graph, c: Call) -> str:
+def attention(g: Graph, c: OpCall) -> str:
     """softmax(scale * q kᵀ + mask) v; a row that sees no key is 0, and one with a nan is nan"""
     q, k, v, mask = c.ins
     axes = [*range(len(c.given[1].shape))]
@@ -166,11 +166,11 @@ def attention(g: Graph, c: Call) -> str:
     return g.add("MatMul", shares, v)
 
 
-def layer_norm(g: Graph, c: Call) -> str:
+def layer_norm(g: Graph, c: OpCall) -> str:
     return g.add("LayerNormalization", *c.ins, axis=-1, epsilon=c.params["eps"])
 
 
-def gelu(g: Graph, c: Call) -> str:
+def gelu(g: Graph, c: OpCall) -> str:
     """x/2 (1 + erf(x sqrt(1/2))), or x sigmoid(2 sqrt(2/pi) (x + 0.044715 x**3))"""
     x, line = c.ins[0], 2 * math.sqrt(2 / math.pi)
     if c.op == "gelu":
@@ -180,7 +180,7 @@ def gelu(g: Graph, c: Call) -> str:
     return g.add("Mul", x, g.add("Sigmoid", g.add("Add", cube, g.add("Mul", x, one(g, c, line)))))
 
 
-def rms_norm(g: Graph, c: Call) -> str:
+def rms_norm(g: Graph, c: OpCall) -> str:
     """x / sqrt(mean of x**2 + eps) * w: opset 18 has no operator for it"""
     x, w = c.ins
     mean = g.add("ReduceMean", g.add("Mul", x, x), g.ints([-1]), keepdims=1)
@@ -191,12 +191,12 @@ def rms_norm(g: Graph, c: Call) -> str:
 # ---- along an axis -------------------------------------------------------------------------------
 
 
-def along(kind: str, **fixed: Any) -> Callable[[Graph, Call], str]:
+def along(kind: str, **fixed: Any) -> Callable[[Graph, OpCall], str]:
     """An operator with the same `axis`."""
     return lambda g, c: g.add(kind, *c.ins, axis=c.params["axis"], **fixed)
 
 
-def scan(g: Graph, c: Call) -> str:
+def scan(g: Graph, c: OpCall) -> str:
     """z_i = x z_(i-1) + y_i: where x is 1, the running sum"""
     factor = c.given[0].tensor
     if not bool((factor == 1).all()):
@@ -204,7 +204,7 @@ def scan(g: Graph, c: Call) -> str:
     return g.add("CumSum", c.ins[1], g.number(c.params["axis"], "int64"))
 
 
-def argsort(g: Graph, c: Call) -> str:
+def argsort(g: Graph, c: OpCall) -> str:
     axis = c.params["axis"]
     count = g.shape([c.given[0].shape[axis]])
     return g.add("TopK", c.ins[0], count, outputs=2, at=1, axis=axis,
@@ -214,15 +214,15 @@ def argsort(g: Graph, c: Call) -> str:
 # ---- shapes --------------------------------------------------------------------------------------
 
 
-def cast(g: Graph, c: Call) -> str:
+def cast(g: Graph, c: OpCall) -> str:
     return g.add("Cast", *c.ins, to=TYPES[c.out.tensor.dtype.name])
 
 
-def reshape(g: Graph, c: Call) -> str:
+def reshape(g: Graph, c: OpCall) -> str:
     return g.reshaped(c.ins[0], c.out.shape)
 
 
-def permute(g: Graph, c: Call) -> str:
+def permute(g: Graph, c: OpCall) -> str:
     """permute, and transpose: the order of axes is read off an example."""
     given = Tensor.zeros([1] * len(c.given[0].shape))
     order = list(range(given.ndim))
@@ -239,11 +239,11 @@ def as_tuple(axes: Any) -> tuple[int, ...]:
     return tuple(axes) if hasattr(axes, "__iter__") else (axes,)
 
 
-def expand(g: Graph, c: Call) -> str:
+def expand(g: Graph, c: OpCall) -> str:
     return g.add("Expand", c.ins[0], g.shape(c.out.shape))
 
 
-def index(g: Graph, c: Call) -> str:
+def index(g: Graph, c: OpCall) -> str:
     """x[key] of ints, slices, None and Ellipsis: Slice, then Squeeze, then Unsqueeze"""
     key = c.params["key"]
     sizes = c.given[0].shape
@@ -275,7 +275,7 @@ def index(g: Graph, c: Call) -> str:
     return g.add("Unsqueeze", x, g.ints(new)) if new else x
 
 
-def sliced(part: slice, size: Any, c: Call) -> tuple[int, int, int] | None:
+def sliced(part: slice, size: Any, c: OpCall) -> tuple[int, int, int] | None:
     """Start, end and step; None for a slice of everything."""
     step = 1 if part.step is None else part.step
     stop = None if part.stop == size else part.stop
@@ -287,7 +287,7 @@ def sliced(part: slice, size: Any, c: Call) -> tuple[int, int, int] | None:
     return start, stop if stop is not None else (LAST if step > 0 else FIRST), step
 
 
-def place(g: Graph, c: Call) -> str:
+def place(g: Graph, c: OpCall) -> str:
     """Zeros with x at every step-th place of each axis: zeros after each number, then around all"""
     x, sizes, key = c.ins[0], list(c.given[0].shape), c.params.get("key", ())
     plain = all(isinstance(part, slice) and (part.step or 1) > 0 for part in key)
@@ -310,13 +310,13 @@ def place(g: Graph, c: Call) -> str:
     return g.add("Pad", x, g.ints(before + behind), g.number(0, c.dtype))
 
 
-def pad(g: Graph, c: Call) -> str:
+def pad(g: Graph, c: OpCall) -> str:
     widths = c.params["widths"]
     ends = [before for before, _ in widths] + [after for _, after in widths]
     return g.add("Pad", c.ins[0], g.ints(ends), g.number(c.params["value"], c.dtype))
 
 
-def windows(g: Graph, c: Call) -> str:
+def windows(g: Graph, c: OpCall) -> str:
     """Row i of the positions is the window at place i; its axis moves to the end."""
     p, axis, ndim = c.params, c.params["axis"], len(c.given[0].shape)
     count = c.out.shape[axis]
@@ -327,7 +327,7 @@ def windows(g: Graph, c: Call) -> str:
     return g.add("Transpose", x, perm=[*order, axis + 1])
 
 
-FUNCTIONS: dict[str, Callable[[Graph, Call], str]] = {
+FUNCTIONS: dict[str, Callable[[Graph, OpCall], str]] = {
     "one_hot": lambda g, c: g.add(  # an invalid class: ONNX gives zeros, tutor refuses it
         "OneHot", *c.ins, g.number(c.params["classes"], "int64"), g.ints([0, 1]), axis=-1),
     "ne": lambda g, c: g.add("Not", g.add("Equal", *c.ins)),

@@ -29,7 +29,7 @@ DAMAGED = "export the file once more: it is damaged, or was made for other input
 STATE = {"BatchNormalization": (3, 4), "OneHot": (2,)}
 
 
-class Node(NamedTuple):
+class FileNode(NamedTuple):
     """A node of the file as plain data, which tutor.jit can compare: protobuf objects hide their
     contents."""
 
@@ -82,7 +82,7 @@ class OnnxModel(Module):
         """The Tensors for state_dict, by their names in the file."""
         yield from self.tensors.items()
 
-    def step(self, onnx: Any, node: Any) -> Node:
+    def step(self, onnx: Any, node: Any) -> FileNode:
         """A node with its attributes read; ExportError if the table does not have it."""
         known = node.op_type in FUNCTIONS or node.op_type in ("Shape", "Constant", "Size")
         if not known or node.domain not in OWN:
@@ -93,7 +93,7 @@ class OnnxModel(Module):
             )
         schema = onnx.defs.get_schema(node.op_type, self.opset, "")
         usual = [a.default_value for a in schema.attributes.values() if a.default_value.name]
-        return Node(node.op_type, tuple(node.input), tuple(node.output),
+        return FileNode(node.op_type, tuple(node.input), tuple(node.output),
                     values_of(onnx, node.attribute), values_of(onnx, usual),
                     node.SerializeToString())  # fmt: skip
 
@@ -114,7 +114,7 @@ class OnnxModel(Module):
         found = [as_tensor(values[name]) for name in self.output_names]
         return found[0] if len(found) == 1 else tuple(found)
 
-    def run(self, node: Node, given: Given, operands: list[Any]) -> tuple[Any, ...]:
+    def run(self, node: FileNode, given: Given, operands: list[Any]) -> tuple[Any, ...]:
         """The results of one node."""
         kind = node.kind
         if not any(isinstance(x, Tensor) for x in operands):
@@ -127,7 +127,7 @@ class OnnxModel(Module):
             found = FUNCTIONS[kind](given, *operands)
         return given.finish(found if isinstance(found, tuple) else (found,))
 
-    def folded(self, node: Node, given: list[Any]) -> tuple[Any, ...]:
+    def folded(self, node: FileNode, given: list[Any]) -> tuple[Any, ...]:
         """A node of arrays alone, computed by the standard's own reference."""
         feed = {name: x for name, x in zip(node.inputs, given, strict=True) if name}
         known = _evaluator.__wrapped__ if node.kind == "Constant" else _evaluator  # once only

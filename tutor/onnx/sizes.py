@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from tutor.errors import ExportError
 from tutor.methods.tensor import Tensor
-from tutor.onnx.trace import ASKED, Node, OpTrace
+from tutor.onnx.trace import ASKED, OpNode, OpTrace
 
 
 class Batch(NamedTuple):
@@ -46,7 +46,7 @@ class Both:
             for node, other in zip(ours, theirs, strict=True)
         ]
 
-    def params(self, node: Node, other: Node) -> Mapping[str, Any]:
+    def params(self, node: OpNode, other: OpNode) -> Mapping[str, Any]:
         return {name: self.meet(value, other.params.get(name), node.where)
                 for name, value in node.params.items()}  # fmt: skip
 

@@ -30,7 +30,7 @@ ASKED = "to export a model to ONNX"
 Walk = tuple[int, int, tuple[int, ...], tuple[int, ...], int]
 
 
-class Node(NamedTuple):
+class OpNode(NamedTuple):
     """One Op: `inputs` and `out` are indices of values."""
 
     op: str
@@ -46,8 +46,8 @@ class OpTrace:
     def __init__(self, inputs: Sequence[Tensor], named: Iterable[tuple[str, Tensor]]) -> None:
         self.values: list[Tensor] = []  # kept alive, so that their Buffers are not reused
         self.known: dict[Walk, int] = {}
-        self.nodes: list[Node] = []
-        self.makers: dict[int, Node] = {}  # by the value they make
+        self.nodes: list[OpNode] = []
+        self.makers: dict[int, OpNode] = {}  # by the value they make
         self.made: set[int] = set()  # the ids of their Buffers
         self.inputs = [self.add(x) for x in inputs]
         self.made.update(id(x.buf) for x in inputs)
@@ -90,7 +90,7 @@ class OpTrace:
         if walk(out) in map(walk, op.inputs):  # a view that changes nothing
             return
         self.made.add(id(out.buf))
-        node = Node(op.name, inputs, dict(op.params), self.add(out), user_line())
+        node = OpNode(op.name, inputs, dict(op.params), self.add(out), user_line())
         self.nodes.append(node)
         self.makers[node.out] = node
 
@@ -113,7 +113,7 @@ class OpTrace:
                 self.unseen.update({id(x.buf): step for x in step.writes})
         go()
 
-    def needed(self) -> list[Node]:
+    def needed(self) -> list[OpNode]:
         """The nodes that the outputs depend on, except those that depend on neither an input nor a
         named Tensor: their results are constants."""
         moving = {*self.inputs, *self.names}

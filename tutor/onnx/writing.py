@@ -102,7 +102,7 @@ def body(
         pairs = [operand(number, node.where) for number in node.inputs]
         ins, given = tuple(name for name, _ in pairs), tuple(value for _, value in pairs)
         out = both.value(node.out, node.where)
-        call = ops.Call(node.op, ins, node.params, given, out, node.where)
+        call = ops.OpCall(node.op, ins, node.params, given, out, node.where)
         found[node.out] = ops.written(g, call)
     outputs = []
     here = ("its result", 0)

@@ -11,7 +11,7 @@ from tutor.core.engine import apply
 from tutor.ops.elementwise import Binary, Flat, Unary
 
 
-class Function(Unary, abstract=True):
+class RealFunction(Unary, abstract=True):
     """A function of one real number."""
 
     wants_float = True
@@ -20,7 +20,7 @@ class Function(Unary, abstract=True):
 # ---- powers and logarithms ---------------------------------------------------------------------
 
 
-class Sqrt(Function):
+class Sqrt(RealFunction):
     """z = sqrt(x)"""
 
     kernel, saves = "sqrt", ("out",)
@@ -29,7 +29,7 @@ class Sqrt(Function):
         return g / (z * 2)
 
 
-class Exp(Function):
+class Exp(RealFunction):
     """z = e**x"""
 
     kernel, saves = "exp", ("out",)
@@ -38,7 +38,7 @@ class Exp(Function):
         return g * z
 
 
-class Exp2(Function):
+class Exp2(RealFunction):
     """z = 2**x"""
 
     kernel, saves = "exp2", ("out",)
@@ -47,7 +47,7 @@ class Exp2(Function):
         return g * z * math.log(2)
 
 
-class Expm1(Function):
+class Expm1(RealFunction):
     """z = e**x - 1, accurate near x = 0"""
 
     kernel, saves = "expm1", ("out",)
@@ -56,7 +56,7 @@ class Expm1(Function):
         return g * (z + 1)
 
 
-class Log(Function):
+class Log(RealFunction):
     """z = ln x"""
 
     kernel, saves = "log", ("x",)
@@ -65,7 +65,7 @@ class Log(Function):
         return g / x
 
 
-class Log2(Function):
+class Log2(RealFunction):
     """z = log2 x"""
 
     kernel, saves = "log2", ("x",)
@@ -74,7 +74,7 @@ class Log2(Function):
         return g / (x * math.log(2))
 
 
-class Log10(Function):
+class Log10(RealFunction):
     """z = log10 x"""
 
     kernel, saves = "log10", ("x",)
@@ -83,7 +83,7 @@ class Log10(Function):
         return g / (x * math.log(10))
 
 
-class Log1p(Function):
+class Log1p(RealFunction):
     """z = ln(1 + x), accurate near x = 0"""
 
     kernel, saves = "log1p", ("x",)
@@ -113,7 +113,7 @@ class Hypot(Binary):
 # ---- angles ------------------------------------------------------------------------------------
 
 
-class Sin(Function):
+class Sin(RealFunction):
     """z = sin x"""
 
     kernel, saves = "sin", ("x",)
@@ -122,7 +122,7 @@ class Sin(Function):
         return g * x.cos()
 
 
-class Cos(Function):
+class Cos(RealFunction):
     """z = cos x"""
 
     kernel, saves = "cos", ("x",)
@@ -131,7 +131,7 @@ class Cos(Function):
         return -g * x.sin()
 
 
-class Tan(Function):
+class Tan(RealFunction):
     """z = tan x"""
 
     kernel, saves = "tan", ("out",)
@@ -140,7 +140,7 @@ class Tan(Function):
         return g * (z * z + 1)
 
 
-class Asin(Function):
+class Asin(RealFunction):
     """z = arcsin x"""
 
     kernel, saves = "asin", ("x",)
@@ -149,7 +149,7 @@ class Asin(Function):
         return g / (1 - x * x).sqrt()
 
 
-class Acos(Function):
+class Acos(RealFunction):
     """z = arccos x"""
 
     kernel, saves = "acos", ("x",)
@@ -158,7 +158,7 @@ class Acos(Function):
         return -g / (1 - x * x).sqrt()
 
 
-class Atan(Function):
+class Atan(RealFunction):
     """z = arctan x"""
 
     kernel, saves = "atan", ("x",)
@@ -181,7 +181,7 @@ class Atan2(Binary):
 # ---- hyperbolic functions, and activations -----------------------------------------------------
 
 
-class Sinh(Function):
+class Sinh(RealFunction):
     """z = (e**x - e**-x) / 2"""
 
     kernel, saves = "sinh", ("x",)
@@ -190,7 +190,7 @@ class Sinh(Function):
         return g * x.cosh()
 
 
-class Cosh(Function):
+class Cosh(RealFunction):
     """z = (e**x + e**-x) / 2"""
 
     kernel, saves = "cosh", ("x",)
@@ -199,7 +199,7 @@ class Cosh(Function):
         return g * x.sinh()
 
 
-class Tanh(Function):
+class Tanh(RealFunction):
     """z = tanh x"""
 
     kernel, saves = "tanh", ("out",)
@@ -217,7 +217,7 @@ class TanhGrad(Binary):
         return apply("tanh_grad", h, z), h * g * z * -2 if self.needs[1] else None
 
 
-class Asinh(Function):
+class Asinh(RealFunction):
     """z = the number whose sinh is x"""
 
     kernel, saves = "asinh", ("x",)
@@ -226,7 +226,7 @@ class Asinh(Function):
         return g / (x * x + 1).sqrt()
 
 
-class Acosh(Function):
+class Acosh(RealFunction):
     """z = the number >= 0 whose cosh is x"""
 
     kernel, saves = "acosh", ("x",)
@@ -235,7 +235,7 @@ class Acosh(Function):
         return g / ((x - 1).sqrt() * (x + 1).sqrt())
 
 
-class Atanh(Function):
+class Atanh(RealFunction):
     """z = the number whose tanh is x"""
 
     kernel, saves = "atanh", ("x",)
@@ -244,7 +244,7 @@ class Atanh(Function):
         return g / (1 - x * x)
 
 
-class Erf(Function):
+class Erf(RealFunction):
     """z = 2 / sqrt(pi) * integral of e**-t**2 from 0 to x"""
 
     kernel, saves = "erf", ("x",)
@@ -253,7 +253,7 @@ class Erf(Function):
         return g * ((-x * x).exp() * (2 / math.sqrt(math.pi)))
 
 
-class Sigmoid(Function):
+class Sigmoid(RealFunction):
     """z = 1 / (1 + e**-x)"""
 
     kernel, saves = "sigmoid", ("out",)

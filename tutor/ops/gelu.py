@@ -11,13 +11,13 @@ from typing import Any
 
 from tutor.core.engine import apply
 from tutor.ops.elementwise import Binary
-from tutor.ops.functions import Function
+from tutor.ops.functions import RealFunction
 
 LINE = 2 * math.sqrt(2 / math.pi)
 CURVE = LINE * 0.044715
 
 
-class Gelu(Function):
+class Gelu(RealFunction):
     """z = x P(X <= x)"""
 
     kernel, saves = "gelu", ("x",)
@@ -35,7 +35,7 @@ class GeluGrad(Binary):
         return apply("gelu_grad", h, x), h * g * bend(x) if self.needs[1] else None
 
 
-class GeluTanh(Function):
+class GeluTanh(RealFunction):
     """z = x s(x), s(x) = sigmoid(u) = (1 + tanh(u/2)) / 2, u = 2 sqrt(2/pi) (x + 0.044715 x**3)"""
 
     kernel, saves = "gelu_tanh", ("x",)

@@ -64,7 +64,7 @@ def plan(cls: type[Op]) -> dict[str, Any] | None:
         "differentiable": cls.differentiable,
         "chooses": cls.kernel is not None and cls.signature.work == "chooses",
         "finishes": cls.kernel is not None and cls.finishes,
-        "keeps_dims": cls.finish is reduce.Reduction.finish,
+        "keeps_dims": cls.finish is reduce.ReductionOp.finish,
         "accepts": cls.accepts,
         "defaults": dict(cls.defaults),
         "required": tuple(cls.required),

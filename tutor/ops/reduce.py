@@ -16,7 +16,7 @@ from tutor.core.engine import apply
 from tutor.core.op import Op
 
 
-class Reduction(Op, abstract=True):
+class ReductionOp(Op, abstract=True):
     """Shapes: x (..., n, ...) -> z (..., ...), or (..., 1, ...) with keepdims."""
 
     promotes = 0
@@ -35,7 +35,7 @@ class Reduction(Op, abstract=True):
         return apply("expand", t, shape=x.shape)
 
 
-class Sum(Reduction):
+class Sum(ReductionOp):
     """z = sum of x; integers and bools sum as 64-bit integers"""
 
     kernel = "sum"
@@ -44,7 +44,7 @@ class Sum(Reduction):
         return self.stretched(g, self.inputs[0])
 
 
-class Prod(Reduction):
+class Prod(ReductionOp):
     """z = product of x; integers and bools as 64-bit integers"""
 
     kernel, saves = "prod", ("x",)
@@ -67,7 +67,7 @@ def product_before(x: Any) -> Any:
     return apply("cat", ones, x, axis=-1)[..., :-1].cumprod(-1)
 
 
-class Mean(Reduction):
+class Mean(ReductionOp):
     """z = sum of x / count; integers as float32"""
 
     kernel, wants_float = "mean", True
@@ -78,7 +78,7 @@ class Mean(Reduction):
         return self.stretched(g / count, x)
 
 
-class Choice(Reduction, abstract=True):
+class Choice(ReductionOp, abstract=True):
     """The largest or smallest; ties share the gradient evenly."""
 
     saves = ("x", "out")
@@ -101,13 +101,13 @@ class Min(Choice):
     kernel = "min"
 
 
-class ArgMax(Reduction):
+class ArgMax(ReductionOp):
     """z = position of the first largest, counted row-major over the reduced axes"""
 
     kernel = "argmax"
 
 
-class ArgMin(Reduction):
+class ArgMin(ReductionOp):
     """z = position of the first smallest, counted row-major over the reduced axes"""
 
     kernel = "argmin"

@@ -31,7 +31,7 @@ from tutor.dtype import DType
 from tutor.errors import DomainError
 
 
-class Call(NamedTuple):
+class KernelCall(NamedTuple):
     """One call of a kernel. Times are in nanoseconds."""
 
     kernel: str
@@ -54,7 +54,7 @@ class Call(NamedTuple):
         return costs.flops(self.kernel, self.operands, self.params)
 
 
-class Row(NamedTuple):
+class KernelRow(NamedTuple):
     """All calls of one kernel with one dtype."""
 
     kernel: str
@@ -104,14 +104,16 @@ def _leave(profile: profile, start: int, *exception: object) -> None:
     profile.elapsed += perf_counter_ns() - start
 
 
-def _note(calls: list[Call], step: Step, go: Callable[[], None]) -> None:
+def _note(calls: list[KernelCall], step: Step, go: Callable[[], None]) -> None:
     start = perf_counter_ns()
     go()
     stop = perf_counter_ns()
     layouts, thread = step.layouts, get_ident()
     overhead = perf_counter_ns() - stop
     calls.append(
-        Call(step.kernel, step.dtype, start, stop - start, overhead, thread, layouts, step.params)
+        KernelCall(
+            step.kernel, step.dtype, start, stop - start, overhead, thread, layouts, step.params
+        )
     )
 
 
@@ -119,7 +121,7 @@ class profile(watch):  # noqa: N801 - read as a verb: with profile() as p
     """`with profile() as p:` records every kernel call; `print(p)` afterwards."""
 
     def __init__(self) -> None:
-        self.calls: list[Call] = []
+        self.calls: list[KernelCall] = []
         self.start = self.elapsed = 0  # nanoseconds; entering a profile again adds to them
         self.thread = 0
         super().__init__(partial(_note, self.calls))
@@ -134,9 +136,9 @@ class profile(watch):  # noqa: N801 - read as a verb: with profile() as p
         return block
 
     @property
-    def rows(self) -> list[Row]:
-        """One Row for each kernel and dtype, the slowest first."""
-        groups: dict[tuple[str, str], list[Call]] = {}
+    def rows(self) -> list[KernelRow]:
+        """One KernelRow for each kernel and dtype, the slowest first."""
+        groups: dict[tuple[str, str], list[KernelCall]] = {}
         for call in self.calls:
             groups.setdefault((call.kernel, call.dtype.name), []).append(call)
         rows = []
@@ -144,7 +146,7 @@ class profile(watch):  # noqa: N801 - read as a verb: with profile() as p
             seconds = sum(c.duration for c in calls) / 1e9
             flops = None if calls[0].flops is None else sum(c.flops or 0 for c in calls)
             rows.append(
-                Row(kernel, dtype, len(calls), seconds, sum(c.nbytes for c in calls), flops)
+                KernelRow(kernel, dtype, len(calls), seconds, sum(c.nbytes for c in calls), flops)
             )
         return sorted(rows, key=lambda row: -row.seconds)
 

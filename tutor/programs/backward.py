@@ -1,8 +1,8 @@
 """The backward of a replayed call: one node of the graph, and a Program of its own.
 
-A Part represents several Ops of a recorded graph (graphs.py). When its gradient arrives, the Ops
-are rebuilt over the Tensors saved in this call, and the Engine walks them: `Part.walk`. The first
-walk is recorded, as a call is (record.py). After that the Program runs, without Ops:
+A GraphPart represents several Ops of a recorded graph (graphs.py). When its gradient arrives, the
+Ops are rebuilt over the Tensors saved in this call, and the Engine walks them: `GraphPart.walk`.
+The first walk is recorded, as a call is (record.py). After that the Program runs, without Ops:
 `BackwardReplay.run`. If something else records the walk (another jit, say), the Ops are always
 walked. For derivatives of derivatives the Ops replace the node for good (`unfold`).
 
@@ -25,7 +25,7 @@ from tutor.core.engine import engine
 from tutor.core.op import Op, state_of
 from tutor.errors import RecordError
 from tutor.methods.tensor import Tensor
-from tutor.programs.call import Key, Window, modes, windows, within
+from tutor.programs.call import BufferWindow, Key, modes, windows, within
 from tutor.programs.program import Program, Slot
 from tutor.programs.record import Recorder, recorder
 from tutor.programs.source.compiled_runner import Road
@@ -33,14 +33,14 @@ from tutor.random import redirected
 
 Improve = Callable[[Program], Program]
 Gradients = list[Any]  # a Tensor or None for each edge
-MOST = 8  # Programs per Part
+MOST = 8  # Programs per GraphPart
 
 
 class Number(int):
     """A placeholder for a Tensor: its number in the graph."""
 
 
-class Held(NamedTuple):
+class GraphTensor(NamedTuple):
     """A Tensor of a graph: the call's output number `made`, or a view of a `constant`. If it is
     neither, nothing reads its numbers: it has the layout `walk`, over no memory."""
 
@@ -121,7 +121,7 @@ def _numbers(value: Any) -> list[int]:
 class _Here(dict[int, Any]):
     """The Tensors of a graph by index; any that nothing has put here is created without memory."""
 
-    def __init__(self, tensors: list[Held]) -> None:
+    def __init__(self, tensors: list[GraphTensor]) -> None:
         self.tensors = tensors
 
     def __missing__(self, i: int) -> Any:
@@ -129,11 +129,11 @@ class _Here(dict[int, Any]):
         return t
 
 
-class Part:
+class GraphPart:
     """Consecutive Ops of a graph that become one node of it; a single Op stays as it is."""
 
     def __init__(
-        self, ops: Sequence[Kept], tensors: list[Held], span: range, improve: Improve
+        self, ops: Sequence[Kept], tensors: list[GraphTensor], span: range, improve: Improve
     ) -> None:
         self.span, self.tensors, self.improve = span, tensors, improve
         self.ops = [ops[i] for i in span]
@@ -281,7 +281,7 @@ class BackwardReplay:
         buffers: list[Any] = [None] * len(self.replay.slots)
         for at, i in self.inputs:
             buf, start, count = given[i]
-            buffers[at] = buf if count == len(buf) else Window(start, count, 0).over(buf)
+            buffers[at] = buf if count == len(buf) else BufferWindow(start, count, 0).over(buf)
         self.replay.make_outputs(buffers)
         self.replay.run(buffers)
         gradients: Gradients = []
@@ -296,9 +296,9 @@ class BackwardReplay:
 
 
 class Replayed(Op, abstract=True):
-    """The node of a Part, over the Tensors of one call."""
+    """The node of a GraphPart, over the Tensors of one call."""
 
-    part: Part
+    part: GraphPart
     serials: Sequence[int]
     saves: tuple[str, ...]  # type: ignore[misc]
     whole: Op | None = None  # the newest of its Ops, once unfolded

@@ -42,7 +42,7 @@ def walk_of(t: Tensor) -> Walk:
     return t.shape, t.strides, t.offset, len(t.buf), t.buf.dtype, t.buf.device
 
 
-class Window(NamedTuple):
+class BufferWindow(NamedTuple):
     """A stretch of an argument's Buffer: `size` numbers from `start` on. `first` is the number of
     the first argument over the same Buffer."""
 
@@ -75,24 +75,24 @@ class Window(NamedTuple):
         emit(Step("copy", x.buf.dtype, out, (x,)))
 
 
-def windows(tensors: Sequence[Tensor]) -> list[Window]:
+def windows(tensors: Sequence[Tensor]) -> list[BufferWindow]:
     """For each argument, the stretch of its Buffer that it uses. For rows of a larger Tensor,
     `images[i : i + 32]`, it is only those rows, so it does not matter which ones they are.
     Arguments over one Buffer, `text[i : i + 32]` and `text[i + 1 : i + 33]`, share a stretch, from
     the first of their numbers to the last."""
     firsts: dict[int, int] = {}
-    found: list[Window] = []
+    found: list[BufferWindow] = []
     for i, t in enumerate(tensors):
         size, whole, first = math.prod(t.shape), len(t.buf), firsts.setdefault(id(t.buf), i)
         inside = 0 <= t.offset <= whole - size  # otherwise the op reports the error
         part = size < whole and t.is_contiguous() and inside
-        found.append(Window(t.offset, size, first) if part else Window(0, whole, first))
+        found.append(BufferWindow(t.offset, size, first) if part else BufferWindow(0, whole, first))
     if len(firsts) == len(found):
         return found
     for first in firsts.values():
         group = [w for w in found if w.first == first]
         start = min(w.start for w in group)
-        union = Window(start, max(w.start + w.size for w in group) - start, first)
+        union = BufferWindow(start, max(w.start + w.size for w in group) - start, first)
         found = [union if w.first == first else w for w in found]
     return found
 
@@ -105,7 +105,7 @@ def modes() -> tuple[Any, ...]:
     return registry.current(), device, is_grad_enabled(), cast
 
 
-class Call:
+class JitCall:
     """Arguments, taken apart: `tensors`, objects (`roots`), and a `key` for the kinds of them all:
     two calls with the same key differ at most in the numbers in their Tensors."""
 

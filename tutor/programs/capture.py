@@ -19,7 +19,7 @@ from tutor._util.typing import Walked
 from tutor.backends.registry import Kernel
 from tutor.backends.step import Step, emit, mode
 from tutor.core.buffer import Buffer
-from tutor.programs.lazy_buffers import Noted, Place, Promise, Value, Work, run
+from tutor.programs.lazy_buffers import LazySlot, LazyValue, Noted, PendingWork, Promise, run
 from tutor.programs.program import Walk
 
 
@@ -41,11 +41,11 @@ def note(step: Step, kernel: Kernel) -> None:
 
 
 class Found(NamedTuple):
-    """A Buffer of the step's operands, its memory (or promise), and the Value there."""
+    """A Buffer of the step's operands, its memory (or promise), and the LazyValue there."""
 
     buf: Buffer
     memory: Any  # None for a constant, which never changes, so nothing has to wait for it
-    value: Value
+    value: LazyValue
 
 
 def _values(step: Step) -> dict[int, Found] | None:
@@ -66,36 +66,36 @@ def _values(step: Step) -> dict[int, Found] | None:
         ) or memory.format != buf.dtype.format:
             return None
         elif type(getattr(memory, "owner", None)) is bytes and id(buf) not in written:
-            found[id(buf)] = Found(buf, None, Value(Place(len(buf), buf.dtype, buf)))
+            found[id(buf)] = Found(buf, None, LazyValue(LazySlot(len(buf), buf.dtype, buf)))
         else:
             del memory
             if not is_alone(buf):
                 return None
-            place = Place(len(buf), buf.dtype, Buffer.over(buf.memory, buf.dtype))
-            found[id(buf)] = Found(buf, buf.memory, Value(place))
+            place = LazySlot(len(buf), buf.dtype, Buffer.over(buf.memory, buf.dtype))
+            found[id(buf)] = Found(buf, buf.memory, LazyValue(place))
     return found
 
 
 def _work(
     noted: Noted, step: Step, kernel: Kernel, found: dict[int, Found]
-) -> tuple[Work, list[tuple[Buffer, Any, Promise]]]:
-    """The Work, and what to put where: a Buffer, its current memory, and a Promise."""
+) -> tuple[PendingWork, list[tuple[Buffer, Any, Promise]]]:
+    """The PendingWork, and what to put where: a Buffer, its current memory, and a Promise."""
     reads = {id(x.buf): found[id(x.buf)] for x in step.reads}
     writes = step.writes
     overwrites, puts = [], []
-    made: dict[int, Value] = {}
+    made: dict[int, LazyValue] = {}
     for x in writes:
         buf, memory, value = found[id(x.buf)]
         place = value.place
         if id(buf) in made:
             continue
         if id(buf) not in reads and any(_is_whole(w, place) for w in writes if w.buf is buf):
-            place = Place(
+            place = LazySlot(
                 place.count, place.dtype, device=place.device
             )  # the old numbers do not matter: use new memory
         else:
             overwrites.append(value)
-        made[id(buf)] = value = Value(place, noted)
+        made[id(buf)] = value = LazyValue(place, noted)
         puts.append((buf, memory, Promise(value)))
     for n, (buf, memory, value) in found.items():
         if n not in made and memory is not None and type(memory) is not Promise:
@@ -109,10 +109,10 @@ def _work(
     over_places = Step(step.kernel, step.dtype, out, tuple(ins), step.params, noted.where)
     waits_for = tuple([value for _, memory, value in reads.values() if memory is not None])
     makes = tuple(map(ref, made.values()))
-    return Work(over_places, kernel, waits_for, tuple(overwrites), makes), puts
+    return PendingWork(over_places, kernel, waits_for, tuple(overwrites), makes), puts
 
 
-def _is_whole(x: Walked, place: Place) -> bool:
+def _is_whole(x: Walked, place: LazySlot) -> bool:
     return Walk(place, x.shape, x.strides, x.offset).is_whole
 
 

@@ -30,13 +30,13 @@ from weakref import ref
 
 from tutor.core.buffer import Buffer
 from tutor.methods.tensor import Tensor
-from tutor.programs.code_names import AROUND, GLOBAL, MODULE, Chain, codes, mentions
+from tutor.programs.code_names import AROUND, GLOBAL, MODULE, NameChain, codes, mentions
 from tutor.programs.guards import (
     MISSING,
     Content,
     Keys,
     Members,
-    Place,
+    StatePlace,
     Thing,
     dict_of,
     hooks_of,
@@ -54,7 +54,7 @@ from tutor.programs.kinds import (
     is_trusted,
     why_unknown,
 )  # fmt: skip
-from tutor.programs.naming import MOST, Known, Reach, Table, identity, is_from_ours
+from tutor.programs.naming import MOST, ClassTable, Known, Reach, identity, is_from_ours
 from tutor.programs.ran import UNSEEN, Ran, is_ours, is_users, module_of
 
 IMMUTABLE = 1 << 8  # CPython's type flag: the class's attributes cannot be set
@@ -76,7 +76,7 @@ class Reached:
         self.by_text = False
         self.whole: set[int] = set()  # ids of layers whose attributes are named by a string
         # The findings, by the id of the object concerned; a place also by its key.
-        self.places: dict[tuple[int, Any], Place] = {}
+        self.places: dict[tuple[int, Any], StatePlace] = {}
         self.keys: dict[int, Keys] = {}
         self.things: dict[int, Thing] = {}
         self.contents: dict[int, Content] = {}
@@ -90,7 +90,7 @@ class Reached:
         self._trusted: set[Any] = set()  # containers reached from tutor's objects only
         self._with_names: list[tuple[Any, str, bool]] = []  # may get more names
         self._read: set[tuple[types.FunctionType, bool]] = set()
-        self._table = functools.cache(functools.partial(Table, ran=self.ran))  # of a class
+        self._table = functools.cache(functools.partial(ClassTable, ran=self.ran))  # of a class
         unseen = [(*root, False) for root in roots]
         while unseen:
             known = Known(self)
@@ -164,7 +164,7 @@ class Reached:
         at = id(holder), key
         if at in self.places and not isinstance(value, types.ModuleType):
             return ()
-        self.places[at] = Place(holder, key, value, path)
+        self.places[at] = StatePlace(holder, key, value, path)
         return ((value, path),)
 
     def _items(self, value: Any, path: str) -> Iterator[Reach]:
@@ -202,7 +202,7 @@ class Reached:
         for attributes in mine:
             yield from self._name(bound, attributes, path, ours)
         for chain in others if ours and cells else ():
-            value = Place(cells.get(chain.name), "cell_contents", None, "").get()
+            value = StatePlace(cells.get(chain.name), "cell_contents", None, "").get()
             if chain.kind == AROUND and callable(value):  # wrapped by a tutor decorator
                 yield value if bound is None else types.MethodType(value, bound), path
         if bound is not None and module.startswith("tutor.nn.") and "getattr" in by_text:
@@ -218,11 +218,13 @@ class Reached:
             elif not ours or name not in {GLOBAL: names, AROUND: cells}.get(kind, ()):
                 (self.in_libraries if ours else self.anywhere).update(attributes)
 
-    def _root(self, chain: Chain, names: dict[str, Any], cells: dict[str, Any]) -> Iterator[Reach]:
+    def _root(
+        self, chain: NameChain, names: dict[str, Any], cells: dict[str, Any]
+    ) -> Iterator[Reach]:
         """The root of a chain, and everything that it leads to."""
         kind, name, attributes = chain
         if kind == AROUND:
-            value = Place(cells[name], "cell_contents", None, name).get()
+            value = StatePlace(cells[name], "cell_contents", None, name).get()
             found = self._note(cells[name], "cell_contents", value, name)
         elif kind == GLOBAL:
             for held in (names, vars(builtins)):
@@ -314,7 +316,7 @@ class Reached:
         for base in kind.__mro__:
             for slot in self._table(base).slots:
                 if any(slot in each for each in names) or every:
-                    held = Place(value, slot, None, path).get()
+                    held = StatePlace(value, slot, None, path).get()
                     yield from self._note(value, slot, held, f"{path}.{slot}")
 
     def _class(self, kind: type, of: Any, path: str) -> Iterator[Reach]:

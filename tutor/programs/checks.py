@@ -7,12 +7,12 @@ from typing import Any
 
 from tutor.errors import RecordError
 from tutor.programs.captured_state import Reached
-from tutor.programs.guards import Place, shown
+from tutor.programs.guards import StatePlace, shown
 from tutor.programs.kinds import is_same
 from tutor.programs.ran import SCAFFOLDING, Ran, of_numpy
 
 
-def check_unchanged(before: Reached, moves: Callable[[Place], bool]) -> None:
+def check_unchanged(before: Reached, moves: Callable[[StatePlace], bool]) -> None:
     """RecordError if the call changed anything but a Tensor, which a replay would not repeat."""
     for place in before.places.values():
         now = place.get()

@@ -29,7 +29,7 @@ _BETWEEN = ("PUSH_NULL", "CACHE", "EXTENDED_ARG", "NOP", "COPY", "NOT_TAKEN")
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "STORE_ATTR", "DELETE_ATTR")
 
 
-class Chain(NamedTuple):
+class NameChain(NamedTuple):
     """`name.attribute.attribute`; the name is "" if the root has none, such as a call's result. A
     module's name has a dot for each level that a relative import goes up."""
 
@@ -43,7 +43,7 @@ class Mentions(NamedTuple):
     that read attributes by a string."""
 
     mine: tuple[tuple[str, ...], ...]
-    others: tuple[Chain, ...]
+    others: tuple[NameChain, ...]
     by_text: frozenset[str]
 
 
@@ -58,12 +58,12 @@ def mentions(code: types.CodeType, bound: bool) -> Mentions:
 
 
 @functools.cache
-def chains(code: types.CodeType) -> tuple[Chain, ...]:
+def chains(code: types.CodeType) -> tuple[NameChain, ...]:
     """All chains in some code, and in functions that it defines."""
     return tuple(dict.fromkeys(_chains(code)))
 
 
-def _chains(code: types.CodeType) -> Iterator[Chain]:
+def _chains(code: types.CodeType) -> Iterator[NameChain]:
     kind, name, module, levels = LOCAL, "", "", 0
     attributes: tuple[str, ...] = ()
     for step in dis.get_instructions(code):
@@ -73,7 +73,7 @@ def _chains(code: types.CodeType) -> Iterator[Chain]:
             attributes = (*attributes, str(step.argval))
             continue
         if name or attributes:
-            yield Chain(kind, name, attributes)
+            yield NameChain(kind, name, attributes)
         kind, name, attributes = LOCAL, "", ()
         if step.opname in _ROOTS:
             kind, name = _ROOTS[step.opname], str(step.argval)
@@ -81,7 +81,7 @@ def _chains(code: types.CodeType) -> Iterator[Chain]:
             module = "." * levels + str(step.argval)
             kind, name = MODULE, module
         elif step.opname == "IMPORT_FROM":
-            yield Chain(MODULE, module, (str(step.argval),))
+            yield NameChain(MODULE, module, (str(step.argval),))
         elif "LOAD_FAST" in step.opname:  # may load two at once, or store one first
             name = step.argval[-1] if isinstance(step.argval, tuple) else str(step.argval)
         elif step.opname in ("LOAD_CONST", "LOAD_SMALL_INT") and isinstance(step.argval, int):

@@ -23,7 +23,7 @@ from tutor.programs.plan import plan
 from tutor.programs.program import Program
 
 
-class Finding:
+class Recordings:
     """The functions that a script records, until all of `wanted` are among them; if `wanted` is
     empty, until one of them is called again."""
 
@@ -76,7 +76,7 @@ def program_command(args: argparse.Namespace) -> int:
             "there is no such file",
             "give a script that uses tutor.jit, and behind it the arguments it wants",
         )
-    finding = Finding(args.function)
+    finding = Recordings(args.function)
     ending = run(path, args.arguments, finding)
     failed = isinstance(ending, Exception)
     if isinstance(ending, Exception):
@@ -101,7 +101,7 @@ def program_command(args: argparse.Namespace) -> int:
     return int(failed)
 
 
-def run(path: Path, arguments: list[str], finding: Finding) -> BaseException | None:
+def run(path: Path, arguments: list[str], finding: Recordings) -> BaseException | None:
     """Run the script, as `python path arguments` would; the exception that ended it, or None."""
     before = sys.argv, sys.path[0]
     sys.argv, sys.path[0] = [str(path), *arguments], str(path.parent.resolve())
@@ -133,7 +133,7 @@ def how(ending: BaseException | None) -> str:
     return "it has ended"
 
 
-def _recorded(finding: Finding) -> str:
+def _recorded(finding: Recordings) -> str:
     found = ", ".join(f.name for f in finding.found)
     return f"only {found} was recorded" if found else "nothing was recorded under tutor.jit"
 

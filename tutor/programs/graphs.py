@@ -5,7 +5,7 @@
 
 The recorded call builds a graph like any other. It is written down here: each Op's class and
 parameters, its input Tensors, and the Tensors it saved. The Program of the call outputs the saved
-Tensors along with the results, and each replay rebuilds the graph over them (`Graph.link`).
+Tensors along with the results, and each replay rebuilds the graph over them (`RecordedGraph.link`).
 
 Consecutive Ops behind the same results, with one way out, become one node, whose backward is
 recorded as well (backward.py). Other Ops are rebuilt as they were. Either way the Engine walks
@@ -28,7 +28,7 @@ from tutor.core.op import Op, state_of
 from tutor.dtype import DType
 from tutor.errors import GraphError, RecordError
 from tutor.methods.tensor import Tensor
-from tutor.programs.backward import Held, Improve, Kept, Number, Part
+from tutor.programs.backward import GraphPart, GraphTensor, Improve, Kept, Number
 from tutor.programs.kinds import PLAIN
 from tutor.programs.program import Program
 from tutor.programs.record import Recorder
@@ -39,10 +39,12 @@ def unlike(found: str, do: str) -> RecordError:
     return RecordError("to replay a call whose result has a graph", found, do)
 
 
-class Graph:
+class RecordedGraph:
     """`link(made)` puts the graph behind the results among `made`, the Tensors a call returns."""
 
-    def __init__(self, tensors: list[Held], parts: list[Part], twice: dict[int, int]) -> None:
+    def __init__(
+        self, tensors: list[GraphTensor], parts: list[GraphPart], twice: dict[int, int]
+    ) -> None:
         self.parts = parts
         self.count = parts[-1].span[-1] + 1  # of Ops
         known = sorted(set[int]().union(*[part.known for part in parts]))
@@ -174,7 +176,7 @@ def behind(
 def graph_of(
     results: Sequence[Any], began: int, note: Recorder, is_known: Callable[[Any], Any],
     handed_out: list[Any], improve: Improve,
-) -> Graph | None:  # fmt: skip
+) -> RecordedGraph | None:  # fmt: skip
     """The graph behind the `results` of a call that `began` at that serial, or None if there is no
     graph. Appends the Tensors that it needs to `handed_out`, which begins with the results.
     RecordError if a replay cannot rebuild it."""
@@ -196,11 +198,12 @@ def graph_of(
     held = table.held()
     labels = [frozenset([r for r, found in enumerate(behind) if op in found]) for op in ops]
     spans = _spans(kept_ops, held, labels, {held[i].maker for i in last})
-    return Graph(held, [Part(kept_ops, held, span, improve) for span in spans], twice)
+    return RecordedGraph(held, [GraphPart(kept_ops, held, span, improve) for span in spans], twice)
 
 
-def _spans(ops: list[Kept], held: list[Held], labels: list[frozenset[int]], ends: set[int | None]
-           ) -> list[range]:  # fmt: skip
+def _spans(
+    ops: list[Kept], held: list[GraphTensor], labels: list[frozenset[int]], ends: set[int | None]
+) -> list[range]:
     """The ranges of Ops that become one node each, oldest first: all Ops behind the same results,
     if the last is the only way out and no other Op was created in between."""
     groups: dict[frozenset[int], list[int]] = {}
@@ -283,11 +286,11 @@ class _Table:
         self.made[id(t)] = len(self.handed_out)
         self.handed_out.append(t.detach() if inside else t)
 
-    def held(self) -> list[Held]:
+    def held(self) -> list[GraphTensor]:
         empty = {(t.buf.dtype, t.buf.device): None for t in self.tensors}
         without = {key: Buffer.empty(0, *key) for key in empty}
         return [
-            Held(self.made.get(id(t)), self.constants.get(i), (t.shape, t.strides, t.offset),
+            GraphTensor(self.made.get(id(t)), self.constants.get(i), (t.shape, t.strides, t.offset),
                  without[t.buf.dtype, t.buf.device], self.number.get(t.op))
             for i, t in enumerate(self.tensors)
         ]  # fmt: skip

@@ -24,7 +24,7 @@ MISSING: Any = object()
 _look_of = operator.attrgetter("buf", "shape", "strides", "offset", "requires_grad")
 
 
-class Place(NamedTuple):
+class StatePlace(NamedTuple):
     """`holder`, an object, a class, a dict, a list or a closure's cell, has `value` under `key`."""
 
     holder: Any
@@ -214,7 +214,7 @@ def standing(value: Any, attribute: str) -> Any:
         if attribute in vars(base):
             member = vars(base)[attribute]
             if isinstance(member, types.MemberDescriptorType) and not isinstance(value, type):
-                return Place(value, attribute, None, "").get()
+                return StatePlace(value, attribute, None, "").get()
             return MISSING if hasattr(type(member), "__get__") else member
     return MISSING
 
@@ -230,7 +230,7 @@ class Guards:
     far as the call read them, which is what is reached `after` it."""
 
     def __init__(
-        self, before: Any, after: Any, except_for: Callable[[Place], bool],
+        self, before: Any, after: Any, except_for: Callable[[StatePlace], bool],
         moving: Collection[int] = (), roots: Collection[int] = (),
     ) -> None:  # fmt: skip
         self.keys = [before.keys.get(i, k)._replace(names=k.names) for i, k in after.keys.items()]
@@ -322,7 +322,7 @@ def first_changed(of: Guards) -> str | None:
     return None
 
 
-def _was_absent(place: Place, known: dict[int, Keys]) -> bool:
+def _was_absent(place: StatePlace, known: dict[int, Keys]) -> bool:
     """Was that place empty, according to the keys of its holder?"""
     keys = known.get(id(place.holder))
     return place.value is MISSING and keys is not None and place.key not in keys.keys

@@ -29,7 +29,7 @@ from typing import Any, overload
 from tutor._util.keyword_aliases import spelled
 from tutor.backends.step import WATCHES, mode
 from tutor.errors import RecordError
-from tutor.programs.call import Call, Key, differs, modes, run_within, within
+from tutor.programs.call import JitCall, Key, differs, modes, run_within, within
 from tutor.programs.gears import BETWEEN, LONGEST, Attempts, Eager, say
 from tutor.programs.guards import UnforeseenError, weak
 from tutor.programs.passes import known
@@ -103,7 +103,7 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
                 return trace.rebuild(made)
         if self._resting is not None and self._resting.goes_on():
             return self._eager(args, kwargs, self._resting, LONGEST)
-        call = Call(args, kwargs)
+        call = JitCall(args, kwargs)
         trace, why = self._known(call)
         if trace is not None:
             return self._replay(trace, call)
@@ -123,7 +123,7 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
                 return self._record(call, why)
         return self._replay(trace, call)
 
-    def _known(self, call: Call) -> tuple[Trace | None, str | None]:
+    def _known(self, call: JitCall) -> tuple[Trace | None, str | None]:
         """The Trace that replays such a call; or None, and what has changed since."""
         why = None
         for trace in self._traces.get(call.key, ()):
@@ -132,7 +132,7 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
                 return trace, None
         return None, why
 
-    def _replay(self, trace: Trace, call: Call) -> Any:
+    def _replay(self, trace: Trace, call: JitCall) -> Any:
         self._replayed += 1
         self._remember(trace, call)
         return trace.run(call.tensors, call.windows)
@@ -145,7 +145,7 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
             gear.left -= self._rest(min(gear.left, most))
         return self.function(*args, **kwargs)
 
-    def _record(self, call: Call, why: str | None) -> Any:
+    def _record(self, call: JitCall, why: str | None) -> Any:
         before, self._shown = self._shown, call.shown()
         cause = f"{why} has changed" if why else differs(before, self._shown)
         if self._traces:
@@ -173,7 +173,7 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
             tell(self)
         return result
 
-    def _refuse(self, call: Call, why: RecordError, result: Any) -> Any:
+    def _refuse(self, call: JitCall, why: RecordError, result: Any) -> Any:
         """The call has run, but a replay would differ: shift down a gear."""
         if isinstance(why, UnforeseenError):  # nothing is wrong; the next call is recorded
             self._counts["eager"] += 1
@@ -204,7 +204,7 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
         """The time of the last such call."""
         return max(trace.used for trace in self._traces[key])
 
-    def _remember(self, trace: Trace, call: Call) -> None:
+    def _remember(self, trace: Trace, call: JitCall) -> None:
         """Make this trace the latest one; from now on its twin, if any, is tried first."""
         trace.used, before = next(_tick), self._latest[0]
         if before is not None and self._replayed > self._since:

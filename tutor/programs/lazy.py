@@ -34,7 +34,7 @@ from tutor._storage import bounds_checks
 from tutor._storage.array_like import is_tensor
 from tutor._util.context_settings import Block, F
 from tutor._util.keyword_aliases import spelled
-from tutor.backends.step import Noting
+from tutor.backends.step import Deferring
 from tutor.errors import DTypeError
 from tutor.methods.tensor import Tensor
 from tutor.programs.capture import note
@@ -44,11 +44,11 @@ from tutor.programs.together import program_of
 
 
 @overload
-def lazy(function: None = None) -> Noting: ...
+def lazy(function: None = None) -> Deferring: ...
 @overload
 def lazy(function: F) -> F: ...
 @spelled
-def lazy(function: F | None = None) -> Noting | F:
+def lazy(function: F | None = None) -> Deferring | F:
     """`with lazy():` or `@lazy()`: note each computation, and run it when its result is needed.
 
     Reading numbers, shapes that depend on numbers, print, numpy() and a kernel outside the block
@@ -58,7 +58,7 @@ def lazy(function: F | None = None) -> Noting | F:
     return _lazy() if function is None else _lazy()(function)
 
 
-class _lazy(Noting):  # noqa: N801 - its name stands in messages
+class _lazy(Deferring):  # noqa: N801 - its name stands in messages
     def __init__(self) -> None:
         super().__init__(note)
 

@@ -1,15 +1,15 @@
 """Promises: placeholders for a Buffer's memory until the steps that fill it have run.
 
-    Buffer -> Promise -> Value -> Noted -> the Values that it reads -> ... back in time
+    Buffer -> Promise -> LazyValue -> Noted -> the values that it reads -> ... back in time
 
-A Place is memory, allocated or not yet. Its content at one time is a Value: the initial content, or
-the result of a noted step. A step that writes into a place creates its next Value, and the Buffer
-gets a Promise of that Value. So all references point back in time, there are no cycles, and a Value
-that can no longer be read is freed at once, along with its steps.
+A LazySlot, or place, is memory, allocated or not yet. Its content at one time is a LazyValue: the
+initial content, or the result of a noted step. A step that writes into a place creates its next
+value, and the Buffer gets a Promise of that value. So all references point back in time, there are
+no cycles, and a value that can no longer be read is freed at once, along with its steps.
 
-Reading a Value runs these steps, in the order in which they were noted: the step that makes it; the
-steps that make its inputs; and, if it overwrites another Value, the steps that make that Value and
-all steps that have yet to read it. (A Value refers to these readers weakly, so dropped ones do not
+Reading a value runs these steps, in the order in which they were noted: the step that makes it; the
+steps that make its inputs; and, if it overwrites another value, the steps that make that value and
+all steps that have yet to read it. (A value refers to these readers weakly, so dropped ones do not
 count.) A step has run once its memory is in its places, all at one instant: an interrupt leaves it
 either done or not started. Consecutive steps that only fill new memory may run together
 (together.py says how): then they are all done at one instant, and intermediate results never get a
@@ -43,7 +43,7 @@ _turns = Turns()  # to run steps
 _serials = itertools.count()
 
 
-class Place(Slot):
+class LazySlot(Slot):
     """Memory for `count` numbers of `dtype`. `value` is the Buffer with that memory, None until it
     is allocated. (It is a Slot, so steps over places can be read like those of a Program.)"""
 
@@ -55,12 +55,12 @@ class Place(Slot):
         super().__init__("temp", count, dtype, buf, device)
 
 
-class Value:
+class LazyValue:
     """The content of `place` after `maker` has run (None: now), until a step writes there."""
 
     __slots__ = ("__weakref__", "closed", "handle", "maker", "place", "readers", "room")
 
-    def __init__(self, place: Place, maker: Noted | None = None) -> None:
+    def __init__(self, place: LazySlot, maker: Noted | None = None) -> None:
         self.place, self.maker = place, maker
         self.closed = False  # has the memory been exposed?
         self.handle: ref[Promise] | None = None
@@ -88,7 +88,7 @@ class Promise:
 
     __slots__ = ("__weakref__", "count", "device", "format", "value")
 
-    def __init__(self, value: Value) -> None:
+    def __init__(self, value: LazyValue) -> None:
         place = value.place
         self.count, self.format, self.device = place.count, place.dtype.format, place.device
         self.value = value
@@ -114,14 +114,14 @@ class Promise:
         return place.value.memory
 
 
-class Work(NamedTuple):
+class PendingWork(NamedTuple):
     """The work of a noted step; a step that still has it is pending."""
 
     step: Step  # over places
     kernel: Kernel
-    reads: tuple[Value, ...]
-    overwrites: tuple[Value, ...]
-    makes: tuple[ref[Value], ...]
+    reads: tuple[LazyValue, ...]
+    overwrites: tuple[LazyValue, ...]
+    makes: tuple[ref[LazyValue], ...]
 
 
 class Noted:
@@ -131,7 +131,7 @@ class Noted:
 
     def __init__(self, where: tuple[str, int]) -> None:
         self.serial, self.where = next(_serials), where
-        self.work: Work | None = None
+        self.work: PendingWork | None = None
         self.error: Exception | None = None
 
 
@@ -274,7 +274,7 @@ def _run(noted: Noted, failed: dict[Noted | None, Exception]) -> None:
             reader.error, reader.work = failed[reader].with_traceback(None), None
 
 
-def _call(noted: Noted, work: Work) -> None:
+def _call(noted: Noted, work: PendingWork) -> None:
     """Call the kernel. Its results are in their places, and the step is done, at one instant.
 
     An unwatched C++ kernel is called within that instant, and thus bypasses `emit`."""

@@ -15,14 +15,14 @@ from tutor.errors import RecordError
 from tutor.methods.tensor import Tensor
 from tutor.programs.call import Walk
 from tutor.programs.captured_state import Reached
-from tutor.programs.guards import Place, hooks_of
+from tutor.programs.guards import StatePlace, hooks_of
 from tutor.programs.program import Slot
 from tutor.programs.record import Recorder
 
 
 class Argument(NamedTuple):
-    """A Tensor of a call by number: the arguments, followed by the Tensors in places. As a Place's
-    holder it represents that Tensor."""
+    """A Tensor of a call by number: the arguments, followed by the Tensors in places. As the holder
+    of a StatePlace it represents that Tensor."""
 
     number: int
 
@@ -33,12 +33,12 @@ class EarlierResult(NamedTuple):
     number: int
 
 
-def of_call(place: Place, tensors: Sequence[Any]) -> Place:
+def of_call(place: StatePlace, tensors: Sequence[Any]) -> StatePlace:
     holder = place.holder
     return place._replace(holder=tensors[holder.number]) if type(holder) is Argument else place
 
 
-def moves(place: Place) -> bool:
+def moves(place: StatePlace) -> bool:
     """Does its Tensor differ at each call? True for gradients and places that the call has set."""
     if place.key == "_grad" and isinstance(place.holder, Tensor):
         return True
@@ -101,14 +101,14 @@ class Moving:
                 holders.setdefault(id(t), Argument(i))
         found = {id(place.holder): place for place in moving if place.key == "_grad"}
         for i, (t, grad) in enumerate(zip(arguments, before.grads, strict=True)):
-            found.setdefault(id(t), Place(t, "_grad", grad, f"argument {i + 1}.grad"))
+            found.setdefault(id(t), StatePlace(t, "_grad", grad, f"argument {i + 1}.grad"))
         self.grads = [place._replace(holder=holders[i]) for i, place in found.items()
                       if i in holders]  # fmt: skip
         # A write to one of these is visible through all fixed Tensors over it.
         buffers = [*(t.buf for t in self.fixed.values()), *reached.buffers]
         self.buffers = {id(buf): buf for buf in buffers}
 
-    def changed(self, arguments: Sequence[Tensor]) -> Iterator[tuple[Place, Any]]:
+    def changed(self, arguments: Sequence[Tensor]) -> Iterator[tuple[StatePlace, Any]]:
         """The places where the call has changed or removed the Tensor, each with the new value."""
         tensors = [*arguments, *(place.value for place in self.places)]
         for place in (*self.places, *self.grads):
@@ -123,14 +123,16 @@ class Moving:
                 )
             yield place, now
 
-    def sorted(self, read: Collection[int]) -> tuple[list[Place], list[Place], list[Place]]:
+    def sorted(
+        self, read: Collection[int]
+    ) -> tuple[list[StatePlace], list[StatePlace], list[StatePlace]]:
         """The places from which a replay takes Tensors; the gradients whose numbers no kernel has
         read (their Buffers' ids are not in `read`); and the empty places. Unread gradients do not
         count if only the library's code names them, since it checks for a gradient wherever it
         reads one."""
         each = [*self.places, *self.grads]
         there = [place for place in each if place.value is not None]
-        parted: tuple[list[Place], list[Place]] = [], []
+        parted: tuple[list[StatePlace], list[StatePlace]] = [], []
         for place in there:
             parted[place.key == "_grad" and id(place.value.buf) not in read].append(place)
         if not self.asked:
@@ -143,7 +145,7 @@ class Names:
     `buffers`: the Buffers of the fixed Tensors, by id."""
 
     def __init__(
-        self, arguments: Sequence[Tensor], places: Sequence[Place], moving: Moving
+        self, arguments: Sequence[Tensor], places: Sequence[StatePlace], moving: Moving
     ) -> None:
         self.places = [place._replace(value=None) for place in places]  # keep no Tensor alive
         self.buffers, self._fixed = moving.buffers, moving.fixed

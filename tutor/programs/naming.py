@@ -65,7 +65,7 @@ class Known:
         return found
 
 
-class Table:
+class ClassTable:
     """The contents of a class, in the form that a walk needs."""
 
     def __init__(self, base: type, ran: Ran) -> None:

@@ -33,7 +33,7 @@ class Life(NamedTuple):
     last: int
 
 
-class Layout(NamedTuple):
+class ArenaLayout(NamedTuple):
     """The offset of each temp in the arena, and the size of the arena, both in bytes."""
 
     offsets: dict[Slot, int]
@@ -70,7 +70,7 @@ def _wrong(program: Program, number: int, slot: Slot, what: str) -> DomainError:
     )
 
 
-def plan(program: Program) -> Layout:
+def plan(program: Program) -> ArenaLayout:
     """Offsets for the temps, such that temps that are live at the same time do not overlap.
 
     Temps are placed from the largest down; each takes the first gap that fits, between those
@@ -91,7 +91,7 @@ def plan(program: Program) -> Layout:
     end = _fit(by_size[:LARGEST], found, offsets)
     rest = set(by_size[LARGEST:])
     end = _share([slot for slot in found if slot in rest], found, offsets, end)
-    return Layout(offsets, end)
+    return ArenaLayout(offsets, end)
 
 
 def _fit(slots: list[Slot], found: dict[Slot, Life], offsets: dict[Slot, int]) -> int:

@@ -26,7 +26,7 @@ from tutor._util.typing import Walked
 from tutor.backends.step import Step, watch
 from tutor.core.buffer import Buffer
 from tutor.errors import RecordError
-from tutor.programs.call import Window
+from tutor.programs.call import BufferWindow
 from tutor.programs.program import Program, Slot, Walk
 from tutor.programs.ran import unseen
 
@@ -167,7 +167,7 @@ class Recorder:
             if slot.role in ("temp", "output"):
                 slot.value = None
             elif slot.role == "input" and slot.count < len(slot.value):  # rows of something larger
-                slot.value = Window(self.starts[number], slot.count, 0).over(slot.value)
+                slot.value = BufferWindow(self.starts[number], slot.count, 0).over(slot.value)
         return Program([*self.first, *self.steps], self.handed_out)
 
     def check_nothing_escaped(self) -> None:

@@ -30,7 +30,7 @@ from tutor.backends.registry import Operand, in_use
 from tutor.backends.step import WATCHES, emit
 from tutor.core.buffer import Buffer
 from tutor.errors import ArgumentError, DeviceError, DTypeError, RecordError, ShapeError
-from tutor.programs.plan import Layout, lives, plan
+from tutor.programs.plan import ArenaLayout, lives, plan
 from tutor.programs.program import Program, Slot, walks
 
 Run = Callable[[Sequence[Buffer]], None]
@@ -48,7 +48,7 @@ class Replay:
         self.at = {slot: i for i, slot in enumerate(self.slots)}
         self.fresh = [(i, slot.count, slot.dtype, slot.device) for slot, i in self.at.items()
                       if slot.role == "output"]  # fmt: skip
-        self.layout: Layout = plan(program)
+        self.layout: ArenaLayout = plan(program)
         self._ends = ends_of(program)
         self._runs: dict[int, tuple[Any, Run, Run | None]] = {}  # for each backend's kernels
 

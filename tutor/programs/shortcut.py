@@ -13,7 +13,7 @@ from typing import Any
 from tutor.backends import devices, registry, simd_cpp
 from tutor.core.buffer import Buffer
 from tutor.methods.tensor import Tensor
-from tutor.programs.call import Call, Key, within
+from tutor.programs.call import JitCall, Key, within
 from tutor.programs.names import Argument, EarlierResult
 from tutor.random import redirection
 
@@ -38,7 +38,7 @@ class PythonShortcut:
 Shortcut: Any = simd_cpp.shortcut() or PythonShortcut
 
 
-def caller_of(trace: Any, call: Call) -> Any:
+def caller_of(trace: Any, call: JitCall) -> Any:
     """A Caller that repeats a recorded call in C++ if everything about it is of the usual kind: no
     argument is also the function's state, and the only moving places are gradients that are not
     read; else None. `call` is one such call.

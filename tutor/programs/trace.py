@@ -16,11 +16,11 @@ from tutor._storage.memory import held
 from tutor.core.engine.forward import serials
 from tutor.errors import RecordError
 from tutor.methods.tensor import Tensor
-from tutor.programs.call import Call, Walk, Window, run_within, walk_of
+from tutor.programs.call import BufferWindow, JitCall, Walk, run_within, walk_of
 from tutor.programs.captured_state import Reached
 from tutor.programs.checks import check_known, check_unchanged
-from tutor.programs.graphs import Graph, behind, crossings, ended, graph_of, plain
-from tutor.programs.guards import Guards, Place
+from tutor.programs.graphs import RecordedGraph, behind, crossings, ended, graph_of, plain
+from tutor.programs.guards import Guards, StatePlace
 from tutor.programs.names import (
     Argument,
     Before,
@@ -65,8 +65,8 @@ class Trace:
         self.written = {i for i, _ in self.touched}
         # Gradients that the call finds but does not read; places that it finds empty; and,
         # separately because they are many, Tensors that are always the same and have no gradient.
-        self.unread: list[Place] = []
-        self.empty: list[Place] = []
+        self.unread: list[StatePlace] = []
+        self.empty: list[StatePlace] = []
         self.bare: list[Tensor] = []
         # For each of its Tensors (names.py): where its Buffer goes, or the Buffer if it is fixed.
         self.tensors: list[tuple[int | None, Any]] = []
@@ -74,8 +74,10 @@ class Trace:
         self.walks: list[Walk] = []  # of the recorded arguments
         self.results: list[Made] = []
         self.rebuild: Callable[[Sequence[Any]], Any] = tuple
-        self.effects: list[tuple[Place, int | None]] = []  # a place, and the number of a result
-        self.graph: Graph | None = None  # behind the results
+        self.effects: list[
+            tuple[StatePlace, int | None]
+        ] = []  # a place, and the number of a result
+        self.graph: RecordedGraph | None = None  # behind the results
 
     def _touched(self) -> list[tuple[int, tuple[str, int] | None]]:
         """The previously known Buffers that are written: their indices, and the last line."""
@@ -119,7 +121,7 @@ class Trace:
                 return place.path
         return self.guards.changed()
 
-    def run(self, arguments: Sequence[Tensor], stretches: Sequence[Window]) -> Any:
+    def run(self, arguments: Sequence[Tensor], stretches: Sequence[BufferWindow]) -> Any:
         """Replay the call."""
         buffers: list[Any] = list(self.fixed)
         tensors = self.names.tensors(arguments)
@@ -178,7 +180,7 @@ def _any_tensor() -> Tensor:
 @uncollected()
 def record(
     function: Callable[..., Any],
-    call: Call,
+    call: JitCall,
     roots: Sequence[tuple[Any, str]],
     passes: Collection[str] | None,
     strict: bool,
@@ -225,7 +227,7 @@ def _trace(
 ) -> tuple[Any, Trace | RecordError]:  # fmt: skip
     moving, arguments, results = Moving(before), before.arguments, list[Any]()
     result = made.pop()
-    effects: list[tuple[Place, int | None]] = []
+    effects: list[tuple[StatePlace, int | None]] = []
     try:
         rebuild = taken_apart(result, results, there)
         bare = {id(t): plain(t, began) for t in results}  # the same Tensor gives the same one

@@ -23,7 +23,7 @@ from tutor.backends.matrices.reference import Matrix
 from tutor.backends.matrix_signatures import MATRICES
 from tutor.dtype import DType
 from tutor.errors import KernelNotFound
-from tutor.testing.cases.operands import Block
+from tutor.testing.cases.operands import BufferMemory
 from tutor.testing.conformance import Verdict
 
 SHAPES = ((1, 1), (2, 2), (3, 3), (5, 5), (4, 2), (2, 5))  # the last two if none must be square
@@ -63,7 +63,7 @@ def placed(matrix: Matrix, shape: tuple[int, int], layout: str, dtype: DType) ->
     memory = [AROUND] * size
     for cell, x in zip(cells, (x for row in matrix for x in row), strict=True):
         memory[cell] = x
-    block = Block(Memory(size, dtype.itemsize, dtype.format), dtype)
+    block = BufferMemory(Memory(size, dtype.itemsize, dtype.format), dtype)
     block.raw[:] = pack(memory, dtype)
     return Placed(registry.Operand(block, shape, (down, right), first), cells, shape)
 

@@ -15,7 +15,7 @@ from tutor.nn.module import Module
 from tutor.nn.parts import named_modules, named_tensors
 
 
-class Row(NamedTuple):
+class OutlineRow(NamedTuple):
     """One layer, by its path: its result, its number of trainable parameters, the operations of its
     kernels (only those that count them), and the bytes of its result."""
 
@@ -27,7 +27,7 @@ class Row(NamedTuple):
     nbytes: int
 
 
-class Outline(list[Row]):
+class Outline(list[OutlineRow]):
     """The rows in call order; prints as a table. `parameters`, `flops` and `nbytes` are totals of
     the whole model: a parameter that is used in two places is counted once."""
 
@@ -88,7 +88,7 @@ def summary(model: Callable[..., Any], *inputs: Any) -> Outline:
         nbytes = sum(t.numel() * t.dtype.itemsize for t in results)
         found.nbytes += nbytes
         shape = results[0].shape if results else ()
-        found.append(Row(path, type(module).__name__, shape, own, flops, nbytes))
+        found.append(OutlineRow(path, type(module).__name__, shape, own, flops, nbytes))
 
     modules = [(p, m) for p, m in named_modules(model) if isinstance(m, Module)]
     handles = [

@@ -38,7 +38,7 @@ def graded(gradient: str) -> list[str]:
     return ["grad", *gradient.split("\n")] if "\n" in gradient else [f"grad {gradient}"]
 
 
-class Drawing:
+class GraphDrawing:
     """The boxes and arrows of a graph; each box has room for a gradient of the size `room`."""
 
     def __init__(
@@ -160,7 +160,7 @@ def graph(y: Any, grads: bool = False, names: Mapping[str, Any] | None = None) -
     tensor, GraphError for a graph with a cycle, or, with grads, one that cannot be walked.
     """
     recorded = Recorded(y, names)
-    drawing = Drawing(recorded, gradients_of(y, recorded) if grads else None)
+    drawing = GraphDrawing(recorded, gradients_of(y, recorded) if grads else None)
     ops = sum(node.op is not None and not node.left_out for node in recorded.nodes)
     x, low = float(MARGIN), drawing.height + 2
     parts = [drawing.all()]

@@ -46,13 +46,13 @@ def layers_of(size: int, edges: Sequence[Edge]) -> list[int]:
     return layer
 
 
-class Place:
+class Box:
     """A box in its layer, or a bend of an edge that crosses this layer (with a small `height`)."""
 
     def __init__(self, layer: int, height: float, weight: float = 1.0) -> None:
         self.layer, self.height, self.weight = layer, height, weight
-        self.before: list[Place] = []
-        self.after: list[Place] = []
+        self.before: list[Box] = []
+        self.after: list[Box] = []
         self.y = 0.0  # of the centre
 
 
@@ -66,18 +66,18 @@ def arrange(
     """
     layer = layers_of(len(sizes), edges)
     fed = {b for _, b in edges}  # leaves, the other boxes, make room and do not push
-    places = [Place(k, h, 1.0 if v in fed else 0.001)
+    places = [Box(k, h, 1.0 if v in fed else 0.001)
               for v, (k, (_, h)) in enumerate(zip(layer, sizes, strict=True))]  # fmt: skip
-    columns: list[list[Place]] = [[] for _ in range(max(layer, default=-1) + 1)]
+    columns: list[list[Box]] = [[] for _ in range(max(layer, default=-1) + 1)]
     for place in places:
         columns[place.layer].append(place)
-    bends: dict[Hashable, Place] = {}
-    passed: list[list[Place]] = []
+    bends: dict[Hashable, Box] = {}
+    passed: list[list[Box]] = []
     for a, b in edges:  # edges from one box share their bends
         through = []
         for k in range(layer[a] + 1, layer[b]):
             if (a, k) not in bends:
-                bends[a, k] = Place(k, 6.0)
+                bends[a, k] = Box(k, 6.0)
                 columns[k].append(bends[a, k])
             through.append(bends[a, k])
         passed.append(through)
@@ -108,13 +108,13 @@ def arrange(
     return where, routes, max(x - across, 0.0), low - top
 
 
-def _mean(places: Sequence[Place], default: float) -> float:
+def _mean(places: Sequence[Box], default: float) -> float:
     if not places:
         return default
     return sum(p.y * p.weight for p in places) / sum(p.weight for p in places)
 
 
-def _spread(column: list[Place], gap: float) -> None:
+def _spread(column: list[Box], gap: float) -> None:
     """Stack the column around 0, in its order."""
     y = -(sum(p.height for p in column) + gap * (len(column) - 1)) / 2
     for p in column:
@@ -122,7 +122,7 @@ def _spread(column: list[Place], gap: float) -> None:
         y += p.height + gap
 
 
-def _settle(column: list[Place], wanted: Sequence[float], gap: float) -> None:
+def _settle(column: list[Box], wanted: Sequence[float], gap: float) -> None:
     """Move each as close to its wanted height as the order and the gaps allow.
 
     Overlapping items form a block at the mean of its members' wishes; blocks that touch are merged

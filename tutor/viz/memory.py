@@ -18,7 +18,7 @@ from typing import Any
 from tutor.errors import ShapeError
 from tutor.viz import svg
 from tutor.viz.svg import TIMES, Picture, number, rect, text, width_of
-from tutor.viz.where import Index, Layout, Walked
+from tutor.viz.where import Index, Positions, StridedLike
 
 CELL, TALL = 50, 44  # a cell with a number and a position
 MARGIN, PER_LINE = 22, 14  # cells of memory in one line
@@ -60,7 +60,7 @@ def _cell(x: float, y: float, fill: str, value: str, small: str, **more: Any) ->
 # ---- the two halves of the picture: grids of indices, lines of memory --------------------------
 
 
-def _sheets(layout: Layout, chosen: Index) -> Iterator[tuple[str, Index] | None]:
+def _sheets(layout: Positions, chosen: Index) -> Iterator[tuple[str, Index] | None]:
     """(caption, leading index) of each grid to be drawn: three axes have several grids."""
     leading = chosen[:-3] if len(layout.shape) > 3 else ()
     if len(layout.shape) < 3:
@@ -72,7 +72,7 @@ def _sheets(layout: Layout, chosen: Index) -> Iterator[tuple[str, Index] | None]
         yield None if i is GAP else (f"[{named}, :, :]", index)
 
 
-def _grid(layout: Layout, leading: Index, chosen: Index | None, x: float, y: float
+def _grid(layout: Positions, leading: Index, chosen: Index | None, x: float, y: float
           ) -> tuple[str, float, float, tuple[float, float] | None]:  # fmt: skip
     """One grid at (x, y): markup, width, height, and the place of the chosen element in it."""
     rest = layout.shape[len(leading) :]
@@ -107,7 +107,7 @@ def _grid(layout: Layout, leading: Index, chosen: Index | None, x: float, y: flo
     return "".join(parts), left + CELL * len(columns), top + TALL * len(rows), at
 
 
-def _memory_positions(layouts: list[Layout], keep: int | None) -> list[int | None]:
+def _memory_positions(layouts: list[Positions], keep: int | None) -> list[int | None]:
     """The positions to draw: all, or the first ones, those around `keep`, and the last."""
     length = layouts[0].length
     if length <= MOST_CELLS:
@@ -128,7 +128,7 @@ def _kind(buf: Any) -> str:
     return f" {TIMES} {getattr(dtype, 'name', dtype)}" if dtype is not None else " numbers"
 
 
-def explain(t: Walked, highlight: int | Sequence[int] | None = None) -> Picture:
+def explain(t: StridedLike, highlight: int | Sequence[int] | None = None) -> Picture:
     """The memory map of a tensor: its grid of indices, its memory, and the cells each index reads.
 
     A row of the grid has the colour of the memory cells that it reads; "@5" is the position that is
@@ -136,7 +136,7 @@ def explain(t: Walked, highlight: int | Sequence[int] | None = None) -> Picture:
     no index reads are dashed; "3 x" marks one that three indices read, as with strides of 0. Raises
     DTypeError for anything but a tensor, OutOfRangeError for a highlight outside of the shape.
     """
-    layout = Layout(t, "explain")
+    layout = Positions(t, "explain")
     chosen: Index | None = None
     if highlight is not None:
         chosen = layout.checked(highlight)
@@ -217,7 +217,7 @@ def explain(t: Walked, highlight: int | Sequence[int] | None = None) -> Picture:
     return Picture("".join(parts), wide, tall, title, words="\n".join(listing))
 
 
-def _listing(layout: Layout, chosen: Index) -> Iterator[str]:
+def _listing(layout: Positions, chosen: Index) -> Iterator[str]:
     """The grids in text: "2.0@1" is the number 2.0 from position 1."""
     for sheet in _sheets(layout, chosen) if layout.size else ():
         leading = None if sheet is None else sheet[1]
@@ -238,7 +238,7 @@ def _listing(layout: Layout, chosen: Index) -> Iterator[str]:
 
 
 def _sentences(
-    layout: Layout, chosen: Index | None, target: int | None, shared: bool
+    layout: Positions, chosen: Index | None, target: int | None, shared: bool
 ) -> Iterator[tuple[str, bool]]:
     """The lines below the picture, each with whether it is a formula."""
     if chosen is not None:
@@ -267,7 +267,7 @@ def _sentences(
         yield f"{layout.size} indices read {reached} cells: some cells are shared.", False
 
 
-def shared(*tensors: Walked, names: Iterable[str] | None = None) -> Picture:
+def shared(*tensors: StridedLike, names: Iterable[str] | None = None) -> Picture:
     """One memory, and below it each tensor with the cells that its indices read.
 
     Raises ShapeError if the tensors do not share one Buffer.
@@ -279,7 +279,7 @@ def shared(*tensors: Walked, names: Iterable[str] | None = None) -> Picture:
     """
     if not tensors:
         raise ShapeError("shared()", "no tensor was given", "give one or more over one Buffer")
-    layouts = [Layout(t, "shared") for t in tensors]
+    layouts = [Positions(t, "shared") for t in tensors]
     labels = list(names) if names is not None else [*"abcdefghijklmnopqrstuvwxyz"][: len(tensors)]
     if len(labels) != len(tensors):
         raise ShapeError(f"shared({len(tensors)} tensors)", f"{len(labels)} names",

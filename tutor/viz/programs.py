@@ -56,10 +56,10 @@ def program(p: Any) -> Picture:
             f"it has no {', '.join(missing)}",
             "give a Program: f.recorded or f.program, where f is a function under tutor.jit",
         )
-    return Drawing(p).picture()
+    return ProgramDrawing(p).picture()
 
 
-class Drawing:
+class ProgramDrawing:
     """The layout of a Program's picture."""
 
     def __init__(self, p: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from tutor.errors import GraphError
 from tutor.viz.films import pausable
 from tutor.viz.gradients import visits as visits_of
-from tutor.viz.graphs import ACROSS, MARGIN, WIDEST, Drawing, graded
+from tutor.viz.graphs import ACROSS, MARGIN, WIDEST, GraphDrawing, graded
 from tutor.viz.recorded import Recorded, block, name_of, op_of, shape_of, summary
 from tutor.viz.svg import Picture, fit, number, rect, tag, text, width_of
 
@@ -18,7 +18,7 @@ HOLD, MOST_STEPS = 2, 60  # seconds for the last state; longest walk
 LABEL = 88  # pixels for a gradient beside an edge
 
 
-class Step(NamedTuple):
+class BackwardVisit(NamedTuple):
     """One visit: the node of the op; the incoming gradient, in words and as written in the box; and
     the gradients it passes on, as (edge, words, words beside the edge)."""
 
@@ -28,7 +28,7 @@ class Step(NamedTuple):
     shares: list[tuple[int, str, str]]
 
 
-class Part(NamedTuple):
+class Markup(NamedTuple):
     """Markup that is visible from one step up to (not including) another."""
 
     markup: str
@@ -36,7 +36,7 @@ class Part(NamedTuple):
     end: int
 
 
-class Walk(Picture):
+class BackwardFilm(Picture):
     """The film; `steps` are its states as Pictures, from the seed to the last gradient."""
 
     def __init__(self, film: Picture, steps: list[Picture]) -> None:
@@ -45,7 +45,7 @@ class Walk(Picture):
         self.steps = steps
 
 
-def _recorded_steps(y: Any, recorded: Recorded) -> list[tuple[Step, dict[int, str]]]:
+def _recorded_steps(y: Any, recorded: Recorded) -> list[tuple[BackwardVisit, dict[int, str]]]:
     """Each visit of backward(), with the gradient accumulated at each input's node after it."""
     total: dict[int, Any] = {}
     found = []
@@ -67,15 +67,15 @@ def _recorded_steps(y: Any, recorded: Recorded) -> list[tuple[Step, dict[int, st
             sums[a] = block(total[a])
             nth += 1
         gradient = visit.gradient
-        found.append((Step(v, summary(gradient), block(gradient), shares), sums))
+        found.append((BackwardVisit(v, summary(gradient), block(gradient), shares), sums))
     return found
 
 
 def _given_steps(
     recorded: Recorded, visits: Sequence[tuple[Any, Any]]
-) -> list[tuple[Step, dict[int, str]]]:
+) -> list[tuple[BackwardVisit, dict[int, str]]]:
     """The visits that the caller lists; what they pass on is unknown."""
-    found: list[tuple[Step, dict[int, str]]] = []
+    found: list[tuple[BackwardVisit, dict[int, str]]] = []
     for op, gradient in visits:
         if id(op) not in recorded.number:
             raise GraphError(
@@ -83,11 +83,13 @@ def _given_steps(
                 "this op is not in the graph of the result",
                 "give the ops that can be reached from it, each with its gradient as text",
             )
-        found.append((Step(recorded.number[id(op)], str(gradient), str(gradient), []), {}))
+        found.append((BackwardVisit(recorded.number[id(op)], str(gradient), str(gradient), []), {}))
     return found
 
 
-def walk(y: Any, visits: Sequence[tuple[Any, Any]] | None = None, names: Any = None) -> Walk:
+def walk(
+    y: Any, visits: Sequence[tuple[Any, Any]] | None = None, names: Any = None
+) -> BackwardFilm:
     """The walk of `y.backward()`: each step visits one op, shows the gradient that arrives there,
     the gradients that it passes on to its inputs, and the sums that grow at them.
 
@@ -118,7 +120,7 @@ def walk(y: Any, visits: Sequence[tuple[Any, Any]] | None = None, names: Any = N
             room[v] = max(room.get(v, ""), words, key=len)
     labels = [label for step, _ in steps for *_, label in step.shares]
     widest = max((width_of(words, 12, mono=True) for words in labels), default=0)
-    drawing = Drawing(recorded, room, max(ACROSS, widest + 36))
+    drawing = GraphDrawing(recorded, room, max(ACROSS, widest + 36))
     captions = list(_captions(recorded, steps, given))
     parts = list(_parts(drawing, steps, captions, seed))
     before = 2 * MARGIN + width_of("backward  ", 12)
@@ -133,10 +135,14 @@ def walk(y: Any, visits: Sequence[tuple[Any, Any]] | None = None, names: Any = N
         stills.append(Picture(base + shown, math.ceil(wide), math.ceil(high), captions[k]))
     body, style = _film(parts, frames, (math.ceil(wide), math.ceil(high)))
     title = f"backward through {len(steps)} ops"
-    return Walk(Picture(base + body, math.ceil(wide), math.ceil(high), title, style), stills)
+    return BackwardFilm(
+        Picture(base + body, math.ceil(wide), math.ceil(high), title, style), stills
+    )
 
 
-def _captions(recorded: Recorded, steps: Sequence[tuple[Step, Any]], given: bool) -> Iterator[str]:
+def _captions(
+    recorded: Recorded, steps: Sequence[tuple[BackwardVisit, Any]], given: bool
+) -> Iterator[str]:
     t = recorded.nodes[0].tensor
     one = math.prod(getattr(t, "shape", ())) == 1
     yield f"seed: the gradient of {'the result' if one else 'the sum of it'} is 1"
@@ -151,7 +157,7 @@ def _captions(recorded: Recorded, steps: Sequence[tuple[Step, Any]], given: bool
     yield "done: every op was visited" if given else "done: every leaf has its gradient"
 
 
-def _gradient(drawing: Drawing, v: int, words: str) -> str:
+def _gradient(drawing: GraphDrawing, v: int, words: str) -> str:
     """The last lines of the box of node v."""
     (x, y), (_, h) = drawing.middle[v], drawing.sizes[v]
     lines = [fit(line, WIDEST, 12, mono=True) for line in graded(words)]
@@ -160,7 +166,7 @@ def _gradient(drawing: Drawing, v: int, words: str) -> str:
                     for n, line in enumerate(lines)])  # fmt: skip
 
 
-def _labels(drawing: Drawing, step: Step) -> Iterator[str]:
+def _labels(drawing: GraphDrawing, step: BackwardVisit) -> Iterator[str]:
     """Gradients passed on, written on the edges; on edges close together, one below the other."""
     found = []
     for n, _, label in step.shares:
@@ -182,14 +188,18 @@ def _brief(gradient: Any) -> str:
     return words if fits and not words.startswith("shape") else f"{shape_of(gradient)}"
 
 
-def _parts(drawing: Drawing, steps: Sequence[tuple[Step, dict[int, str]]], captions: list[str],
-           seed: str) -> Iterator[Part]:  # fmt: skip
+def _parts(
+    drawing: GraphDrawing, steps: Sequence[tuple[BackwardVisit, dict[int, str]]],
+    captions: list[str], seed: str,
+) -> Iterator[Markup]:  # fmt: skip
     """Everything that appears and disappears above the still drawing."""
     end = len(steps) + 2
     for k, caption in enumerate(captions):
-        yield Part(text(MARGIN + width_of("backward  ", 12), 26, caption, 14, weight=600), k, k + 1)
+        yield Markup(
+            text(MARGIN + width_of("backward  ", 12), 26, caption, 14, weight=600), k, k + 1
+        )
         done = rect(MARGIN, 33, max(1, k) * (drawing.width - 2 * MARGIN) / (end - 1), 2, "orange")
-        yield Part(done, k, k + 1)
+        yield Markup(done, k, k + 1)
 
     history: dict[int, list[tuple[int, str]]] = {0: [(0, seed)]}
     for k, (step, sums) in enumerate(steps, 1):
@@ -198,7 +208,7 @@ def _parts(drawing: Drawing, steps: Sequence[tuple[Step, dict[int, str]]], capti
                     stroke="orange", stroke_width=3)  # fmt: skip
         edges = [drawing.edge(step.node, n, "orange", 3, back=True) for n, *_ in step.shares]
         markup = tag("g", "".join(edges), transform="translate(0 24)") if edges else ""
-        yield Part(markup + ring + "".join(_labels(drawing, step)), k, k + 1)
+        yield Markup(markup + ring + "".join(_labels(drawing, step)), k, k + 1)
         past = history.setdefault(step.node, [])
         if not past or past[-1][1] != step.shown:
             past.append((k, step.shown))
@@ -208,10 +218,10 @@ def _parts(drawing: Drawing, steps: Sequence[tuple[Step, dict[int, str]]], capti
         ends = [k for k, _ in past[1:]] + [end]
         for (k, words), until in zip(past, ends, strict=True):
             if k < until:
-                yield Part(_gradient(drawing, v, words), k, until)
+                yield Markup(_gradient(drawing, v, words), k, until)
 
 
-def _film(parts: Sequence[Part], frames: int, size: tuple[int, int]) -> tuple[str, str]:
+def _film(parts: Sequence[Markup], frames: int, size: tuple[int, int]) -> tuple[str, str]:
     """All parts on top of each other, each with the times when it is visible."""
     seconds = frames + HOLD
     body, rules, names = [], [], {}

@@ -14,7 +14,7 @@ from tutor.viz.svg import short
 Index = tuple[int, ...]
 
 
-class Walked(Protocol):
+class StridedLike(Protocol):
     """A Tensor, or an object of your own that walks its memory in the same way."""
 
     @property
@@ -27,10 +27,10 @@ class Walked(Protocol):
     def offset(self) -> SupportsIndex: ...
 
 
-class Layout:
+class Positions:
     """The walking instructions of a tensor: which index reads which position of its memory."""
 
-    def __init__(self, t: Walked, where: str) -> None:
+    def __init__(self, t: StridedLike, where: str) -> None:
         missing = [f".{name}" for name in ("buf", "shape", "strides", "offset")
                    if not hasattr(t, name)]  # fmt: skip
         if missing:
@@ -94,7 +94,7 @@ class Search:
     """Finds the indices that read a position. It tries axes from the largest stride on; what the
     other axes can still reach bounds the choice, so a memory of millions needs no list of indices.
 
-    It has no reference to a Layout: a reference cycle would wait for the garbage collector.
+    It has no reference to the Positions: a reference cycle would wait for the garbage collector.
     """
 
     def __init__(self, shape: tuple[int, ...], strides: tuple[int, ...]) -> None:

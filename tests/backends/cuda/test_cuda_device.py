@@ -33,7 +33,7 @@ from tutor.backends.cuda import device, driver
 from tutor.backends.cuda.launches import groups_of, parts
 from tutor.backends.cuda.nvrtc import nvrtc
 from tutor.backends.opencl.elementwise import Elements
-from tutor.backends.opencl.kind import Kind
+from tutor.backends.opencl.kind import DeviceKind
 from tutor.backends.opencl.launch import Compiled
 from tutor.backends.opencl.memory import DeviceMemory
 from tutor.backends.opencl.precision import looser
@@ -57,14 +57,14 @@ def compiled_library(folder: Path) -> Library:
 
 
 @pytest.fixture(scope="module")
-def shared(compiled_library: Library, folder: Path) -> Iterator[Kind]:
+def shared(compiled_library: Library, folder: Path) -> Iterator[DeviceKind]:
     """One device for all tests that look at no more than numbers: its kernels are compiled once."""
     with in_its_place(compiled_library, folder):
         yield device.kind()
 
 
 @pytest.fixture
-def library(compiled_library: Library, shared: Kind) -> Library:
+def library(compiled_library: Library, shared: DeviceKind) -> Library:
     compiled_library.clear()
     return compiled_library
 
@@ -205,7 +205,7 @@ def test_numpy_has_a_copy_of_them() -> None:
     assert (tutor.from_numpy(image).to(ON).numpy() == image).all()
 
 
-def test_writes_stay_within_the_memory(shared: Kind) -> None:
+def test_writes_stay_within_the_memory(shared: DeviceKind) -> None:
     memory = shared.empty(8, int64)
     memory.write(bytes(64))
     memory.write(b"\1" * 8, 56)
@@ -407,7 +407,7 @@ ROWS = [  # generated and by hand; products, sorting and more have groups that m
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_kernels_agree_with_python_ref(row: str, shared: Kind) -> None:
+def test_kernels_agree_with_python_ref(row: str, shared: DeviceKind) -> None:
     """Compiled for the host, they compute what they should: the text, its arguments, the sizes."""
     kernel, dtype = row.split()[0], BY_NAME[row.split()[1]]
     table: Any = shared.table(0)

@@ -33,7 +33,7 @@ from tutor.errors import (
     OutOfRangeError,
 )
 from tutor.testing import cases, conformance
-from tutor.testing.cases.operands import Block, execute, images, through
+from tutor.testing.cases.operands import BufferMemory, execute, images, through
 
 if not found():
     pytest.skip("no OpenCL driver with a device is here", allow_module_level=True)
@@ -47,11 +47,11 @@ def on_device(values: Any, dtype: DType = float32, shape: Any = None) -> Operand
     made.write(array("B" if dtype is bool_ else dtype.format, values))
     shape = (len(values),) if shape is None else shape
     strides = [math.prod(shape[a + 1 :]) for a in range(len(shape))]
-    return Operand(Block(made, dtype), tuple(shape), tuple(strides), 0)
+    return Operand(BufferMemory(made, dtype), tuple(shape), tuple(strides), 0)
 
 
 def on_host(value: Any, dtype: DType, shape: Any = ()) -> Operand:
-    block = Block(Memory(1, dtype.itemsize, dtype.format), dtype)
+    block = BufferMemory(Memory(1, dtype.itemsize, dtype.format), dtype)
     block.raw.cast(dtype.format)[0] = value
     return Operand(block, shape, (0,) * len(shape), 0)
 
@@ -125,10 +125,10 @@ def test_the_same_call_has_the_same_bits() -> None:
 def test_a_number_of_the_host_is_taken_by_value(dtype: DType) -> None:
     cells = "B" if dtype is bool_ else "H" if dtype.itemsize == 2 else dtype.format
     bits = {float16: 0x4000, bfloat16: 0x4000}.get(dtype, 1 if dtype is bool_ else 2)
-    host = Block(Memory(2, dtype.itemsize, dtype.format), dtype)
+    host = BufferMemory(Memory(2, dtype.itemsize, dtype.format), dtype)
     host.raw.cast("B").cast(cells)[1] = bits
     host.raw.cast("B").cast(cells)[0] = 0
-    z, x = (Block(DEVICE.empty(6, dtype), dtype) for _ in range(2))
+    z, x = (BufferMemory(DEVICE.empty(6, dtype), dtype) for _ in range(2))
     x.memory.write(array(cells, [bits] * 6).tobytes())
     for shape, strides in (((6,), (1,)), ((2, 3), (1, 2))):
         out, of = Operand(z, shape, strides, 0), Operand(x, shape, strides, 0)
@@ -213,7 +213,7 @@ def test_random_numbers_move_their_counter_wherever_it_is(device: bool) -> None:
     z = on_device([0.0] * 9)
     TABLE["uniform", float32](z, seed, counter, blocks=3)
     one, two = on_host(11, uint64), on_host(2**64 - 1, uint64)
-    wanted = Operand(Block(Memory(9, 4, "f"), float32), (9,), (1,), 0)
+    wanted = Operand(BufferMemory(Memory(9, 4, "f"), float32), (9,), (1,), 0)
     registry.table("python_ref")["uniform", float32](wanted, one, two, blocks=3)
     assert numbers(z) == wanted.buf.raw.cast("f").tolist()
     raw = counter.buf.memory.read() if device else counter.buf.raw
@@ -318,7 +318,7 @@ def test_a_staged_copy_is_there_for_kernels_that_come_later(
     staged = [DEVICE.stage(array("f", [float(n)] * 50_000), float32) for n in range(8)]
     z = on_device([0.0] * 50_000)
     for each in staged:
-        x = Operand(Block(each.memory(), float32), (50_000,), (1,), 0)
+        x = Operand(BufferMemory(each.memory(), float32), (50_000,), (1,), 0)
         TABLE["add", float32](z, z, x)
     DEVICE.synchronize()
     assert set(numbers(z)) == {28.0}

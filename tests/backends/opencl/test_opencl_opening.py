@@ -47,11 +47,11 @@ THREADS = """
 import threading
 from tutor import Tensor
 from tutor.backends.opencl import DEVICE, device_context
-opened, places, sums = device_context.Place.__init__, [], []
+opened, places, sums = device_context.OpenCLContext.__init__, [], []
 def counted(self, *args):
     places.append(self)
     opened(self, *args)
-device_context.Place.__init__ = counted
+device_context.OpenCLContext.__init__ = counted
 barrier = threading.Barrier(8)
 def use(n):
     barrier.wait()
@@ -117,7 +117,7 @@ def test_a_driver_that_runs_no_program_says_so_as_it_is_opened(
 ) -> None:
     monkeypatch.setattr(driver, "LANES", lanes)
     with pytest.raises(DeviceError, match=words) as raised:
-        driver.Place(0, driver.found()[0])
+        driver.OpenCLContext(0, driver.found()[0])
     assert "pocl-opencl-icd" in raised.value.do
 
 
@@ -231,7 +231,7 @@ def test_what_a_handler_raises_in_the_midst_of_it_is_raised_as_it_is(
 
     x = Tensor([1.0, 2.0, 3.0], device="opencl")
     DEVICE.trim()
-    monkeypatch.setattr(driver.Place, where, strikes)
+    monkeypatch.setattr(driver.OpenCLContext, where, strikes)
     monkeypatch.setattr(driver.place(0), "programs", {})
 
     def use() -> None:
@@ -247,6 +247,6 @@ def test_what_a_driver_raises_is_still_an_error_of_ours(monkeypatch: pytest.Monk
         raise Struck("by the driver")
 
     x = Tensor([1.0], device="opencl")
-    monkeypatch.setattr(driver.Place, "launch", fails)
+    monkeypatch.setattr(driver.OpenCLContext, "launch", fails)
     with pytest.raises(DeviceError, match="by the driver"):
         x + x

@@ -160,7 +160,7 @@ def convolutions(x: Callable[[int], tuple[int, ...]], outputs: Callable[[int], i
                     name,
                     float32,
                     window.convolution(
-                        d, x(m), outputs(m), window.Window((2, 3)), plain(d), 1, "small"
+                        d, x(m), outputs(m), window.WindowSizes((2, 3)), plain(d), 1, "small"
                     ),
                 )
 
@@ -175,7 +175,7 @@ def pools(x: Callable[[int], tuple[int, ...]]) -> Cases:
                 yield (
                     name,
                     float32,
-                    window.pooling(d, x(m), window.Window((2, 2), (2, 2)), plain(d)),
+                    window.pooling(d, x(m), window.WindowSizes((2, 2), (2, 2)), plain(d)),
                 )
 
     return cases

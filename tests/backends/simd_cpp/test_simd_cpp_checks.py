@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from operands import Block, Operand, filled, operand, values
+from operands import BufferMemory, Operand, filled, operand, values
 
 from tutor.backends import simd_cpp
 from tutor.backends.simd_cpp import _simd
@@ -206,7 +206,7 @@ def test_numbers_keep_their_bits():
 
 
 def test_out_must_be_writable_and_without_repeated_elements():
-    frozen = Operand(Block(_simd.Memory.borrow(bytes(24), 6, 4, "f"), float32), (6,), (1,))
+    frozen = Operand(BufferMemory(_simd.Memory.borrow(bytes(24), 6, 4, "f"), float32), (6,), (1,))
     with pytest.raises(DTypeError, match="read-only"):
         KERNELS["neg", float32](frozen, operand(6))
     KERNELS["neg", float32](operand(6), frozen)
@@ -215,7 +215,7 @@ def test_out_must_be_writable_and_without_repeated_elements():
     settings = [operand(dtype=float64)] * 3
     with pytest.raises(DTypeError, match="read-only"):
         KERNELS["sgd", float32](operand(6), operand(6), frozen, *settings)
-    stopped = Operand(Block(_simd.Memory.borrow(bytes(8), 1, 8, "Q"), uint64), (), ())
+    stopped = Operand(BufferMemory(_simd.Memory.borrow(bytes(8), 1, 8, "Q"), uint64), (), ())
     with pytest.raises(DTypeError, match=r"input 2(.|\n)*read-only"):
         KERNELS["uniform", float32](operand(6), operand(dtype=uint64), stopped, blocks=1)
     KERNELS["uniform", float32](operand(6), stopped, operand(dtype=uint64), blocks=1)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from backend_names import LEVELS
-from operands import Block, Operand, filled, operand, values
+from operands import BufferMemory, Operand, filled, operand, values
 from test_simd_cpp_border import OUTSIDE, UNCOUNTABLE, changed
 from test_simd_cpp_checks import CONV, DTYPES, POOL, SHAPES
 
@@ -37,7 +37,10 @@ def planned(kernel: Any) -> Kernel:
         slots = [(m.count, m.format, -1) for m in memories]
         walks = [(memories.index(x.buf.memory), x.shape, x.strides, x.offset) for x in operands]
         _simd.Plan(slots, [(kernel, tuple(walks), params)], 0).run(
-            [Block(m, next(x.buf.dtype for x in operands if x.buf.memory is m)) for m in memories]
+            [
+                BufferMemory(m, next(x.buf.dtype for x in operands if x.buf.memory is m))
+                for m in memories
+            ]
         )
 
     return call
@@ -172,7 +175,9 @@ def test_what_a_call_refuses(kernel: str, dtype: DType, operands: Any, params: A
 
 def read_only(count: int, dtype: DType) -> Any:
     memory = _simd.Memory.borrow(bytes(count * dtype.itemsize), count, dtype.itemsize, dtype.format)
-    return Operand(Block(memory, dtype), (count,) if count > 1 else (), (1,) if count > 1 else ())
+    return Operand(
+        BufferMemory(memory, dtype), (count,) if count > 1 else (), (1,) if count > 1 else ()
+    )
 
 
 READ_ONLY: dict[str, tuple[Any, list[Any], dict[str, Any]]] = {

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from arrays import operand as python_operand
 from arrays import view
-from operands import Block, Operand, operand
+from operands import BufferMemory, Operand, operand
 
 from tutor.backends import registry, simd_cpp
 from tutor.backends.simd_cpp import _simd
@@ -32,7 +32,9 @@ def _restore_the_number_of_threads():
 def random(*shape, dtype=float32):
     numbers = np.random.default_rng(1).normal(size=shape).astype(dtype.name)
     memory = _simd.Memory.borrow(numbers, numbers.size, dtype.itemsize, dtype.format)
-    return Operand(Block(memory, dtype), shape, tuple(s // dtype.itemsize for s in numbers.strides))
+    return Operand(
+        BufferMemory(memory, dtype), shape, tuple(s // dtype.itemsize for s in numbers.strides)
+    )
 
 
 CONV = {"stride_h": 1, "stride_w": 1, "dilation_h": 1, "dilation_w": 1, "groups": 1}
@@ -164,7 +166,7 @@ from tutor.backends import registry, simd_cpp
 from tutor.backends.simd_cpp import _simd
 from tutor.dtype import float32
 
-class Block(_simd.Holder):
+class BufferMemory(_simd.Holder):
     pass
 
 class Operand:
@@ -172,7 +174,7 @@ class Operand:
 
     def __init__(self, value):
         n = 500_000
-        self.buf, self.shape, self.strides, self.offset = Block(), (n,), (1,), 0
+        self.buf, self.shape, self.strides, self.offset = BufferMemory(), (n,), (1,), 0
         self.buf.memory = _simd.Memory(n, 4, "f")
         fill(self, value=value)
 

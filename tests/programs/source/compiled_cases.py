@@ -18,7 +18,7 @@ from tutor.backends.step import Step
 from tutor.dtype import TABLE, DType, bool_, float16, float32, int64, uint64
 from tutor.programs.program import Program, Slot, Walk
 from tutor.programs.source.compiler import load
-from tutor.programs.source.function import Compiled
+from tutor.programs.source.function import CompiledProgram
 from tutor.programs.source.text import source
 from tutor.programs.source.verify import Memories
 from tutor.testing import cases, conformance
@@ -63,7 +63,7 @@ def program_of(prepared: Sequence[Prepared]) -> tuple[Program, list[list[Slot]]]
 def failures(prepared: Sequence[Prepared]) -> list[str]:
     """Run all of it in C; what is beyond the class of agreement, in words."""
     program, memories = program_of(prepared)
-    compiled = Compiled(program, load(source(program)))
+    compiled = CompiledProgram(program, load(source(program)))
     memory = Memories(program.slots)
     for slots, (_, _, _, before, _) in zip(memories, prepared, strict=True):
         for slot, image in zip(reversed(slots), reversed(before), strict=True):

@@ -32,7 +32,7 @@ from tutor.errors import DomainError, OutOfRangeError, ShapeError
 from tutor.programs.program import Program, Slot, Walk
 from tutor.programs.source import compiler
 from tutor.programs.source.compiled import compiled
-from tutor.programs.source.function import Compiled
+from tutor.programs.source.function import CompiledProgram
 from tutor.programs.source.text import functions_of, source
 from tutor.programs.source.verify import Memories, trial
 
@@ -86,7 +86,7 @@ def test_exact_kernels_and_sums_have_the_bits_of_simd_cpp() -> None:
         Step("prod", float32, whole(u, 1500), (whole(t, 3, 1500),), {"axis": (0,)}),
         Step("sum", float32, whole(v, 3), (whole(t, 1500, 3),), {"axis": (0,)}),
     ])  # fmt: skip
-    run = Compiled(program, compiler.load(source(program)))
+    run = CompiledProgram(program, compiler.load(source(program)))
     here, there = Memories(program.slots), Memories(program.slots)
     here.fill(begin(program)), there.fill(begin(program))
     run(here.addresses)
@@ -256,7 +256,7 @@ def spoiled(program: Program, old: str, new: str) -> str | None:
     """What the trial says of a source in which something is wrong."""
     text = source(program)
     assert old in text
-    return trial(Compiled(program, compiler.load(text.replace(old, new))), {})
+    return trial(CompiledProgram(program, compiler.load(text.replace(old, new))), {})
 
 
 @compiles
@@ -279,7 +279,7 @@ def test_what_is_wrong_is_found(old: str, new: str, says: str) -> None:
         Step("sum", float32, whole(y), (whole(t, 12),), {"axis": (0,)}),
         Step("copy", float32, whole(x, 12), (whole(t, 12),)),
     ])  # fmt: skip
-    assert trial(Compiled(program, compiler.load(source(program))), {}) is None
+    assert trial(CompiledProgram(program, compiler.load(source(program))), {}) is None
     assert says in str(spoiled(program, old, new))
 
 
@@ -352,13 +352,13 @@ def test_a_jitted_step_trains_in_c_as_it_does_without(
 ) -> None:
     x, y = Tensor.randn(12, 20), Tensor([i % 10 for i in range(12)])
     ran: list[int] = []
-    run = Compiled.__call__
+    run = CompiledProgram.__call__
 
-    def counted(self: Compiled, addresses: Any) -> None:
+    def counted(self: CompiledProgram, addresses: Any) -> None:
         ran.append(1)
         run(self, addresses)
 
-    monkeypatch.setattr(Compiled, "__call__", counted)
+    monkeypatch.setattr(CompiledProgram, "__call__", counted)
     monkeypatch.setenv("TUTOR_CC", "0")
     step = network()
     wanted = [step(x, y).item() for _ in range(8)]

@@ -36,7 +36,7 @@ from tutor.dtype import (
 )
 from tutor.programs.program import Program, Slot
 from tutor.programs.source import compiler
-from tutor.programs.source.function import Compiled
+from tutor.programs.source.function import CompiledProgram
 from tutor.programs.source.text import WRITERS, functions_of, source
 from tutor.programs.source.verify import Memories
 from tutor.testing.cases.bounds import UPDATES
@@ -137,7 +137,7 @@ def test_what_is_computed_in_double_is_rounded_to_16_bits_once(dtype: DType) -> 
     params = {"start": start, "step": 1, "parts": 1}
     program = Program([Step("arange", dtype, whole(z, 3), (), params)])
     memory = Memories(program.slots)
-    Compiled(program, compiler.load(source(program)))(memory.addresses)
+    CompiledProgram(program, compiler.load(source(program)))(memory.addresses)
     assert unpack(memory.blocks[z].raw.tobytes(), dtype)[0] == 1 + dtype.eps
 
 
@@ -154,7 +154,7 @@ def test_integers_become_bfloat16_by_one_rounding(dtype: DType) -> None:
     here, there = Memories(program.slots), Memories(program.slots)
     for memory in (here, there):
         memory.fill({x: pack(values, dtype)})
-    Compiled(program, compiler.load(source(program)))(here.addresses)
+    CompiledProgram(program, compiler.load(source(program)))(here.addresses)
     emit(there.over(program.steps[0]), registry.table("python_ref")["cast", dtype])
     assert here.images([z]) == there.images([z])
 

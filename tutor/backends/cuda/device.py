@@ -9,30 +9,30 @@ from __future__ import annotations
 
 import functools
 
-from tutor.backends.cuda.device_context import Place
+from tutor.backends.cuda.device_context import CudaContext
 from tutor.backends.cuda.driver import driver
-from tutor.backends.opencl.kind import Kind
+from tutor.backends.opencl.kind import DeviceKind
 from tutor.errors import DeviceError
 
 
-def called(one: Place) -> str:
+def called(one: CudaContext) -> str:
     major, minor = one.capability
     return f"{one.label} (compute capability {major}.{minor})"
 
 
 @functools.cache
-def kind() -> Kind:
+def kind() -> DeviceKind:
     """All CUDA devices. DeviceError if there is no driver, or none with a device."""
     count = driver().count()
 
     @functools.cache
-    def place(index: int) -> Place:
+    def place(index: int) -> CudaContext:
         if not 0 <= index < count:
             raise DeviceError(
                 f"the device cuda:{index}",
                 f"the driver has {count}, counted from cuda:0",
                 "use one of those; CUDA_VISIBLE_DEVICES hides the others from this process",
             )
-        return Place(driver(), index)
+        return CudaContext(driver(), index)
 
-    return Kind("cuda", lambda: count, place, called)
+    return DeviceKind("cuda", lambda: count, place, called)

@@ -1,4 +1,4 @@
-"""Place: one CUDA device, with its streams and programs; it implements ../opencl/anyplace.py.
+"""CudaContext: one CUDA device, with its streams and programs; it implements ../opencl/anyplace.py.
 
 All work is done in the device's primary context, which the other libraries of the process share. It
 must be current in the calling thread, whatever those libraries have made current before: so each
@@ -17,7 +17,7 @@ from typing import Any
 
 from tutor.backends.codegen.dialect import CUDA
 from tutor.backends.cuda.driver import ADDRESS, HANDLE, MAJOR, MINOR, Driver, DriverError
-from tutor.backends.cuda.launches import FIRST_GROUP, MOST, Kernel, groups_of, parts
+from tutor.backends.cuda.launches import FIRST_GROUP, MOST, CudaKernel, groups_of, parts
 from tutor.backends.cuda.nvrtc import Nvrtc, nvrtc
 from tutor.backends.opencl.anyplace import Grid
 from tutor.backends.opencl.faults import not_built, refusal
@@ -31,7 +31,7 @@ NOT_READY = 600  # CUDA_ERROR_NOT_READY, for an event
 NOT_TAKEN = (209, 218, 222, 221)
 
 
-class Block:
+class CudaBlock:
     """Memory of the device. It has no `__del__`: if the block of a cycle had run its own, the
     `__del__` of its holder could still return it to the pool, which would hand it out again."""
 
@@ -47,7 +47,7 @@ class Event:
 
     __slots__ = ("handle", "host", "place")
 
-    def __init__(self, place: Place, stream: int, host: Any = None) -> None:
+    def __init__(self, place: CudaContext, stream: int, host: Any = None) -> None:
         self.place, self.host = place, host
         self.handle = place.driver.made("cuEventCreate", HANDLE, DISABLE_TIMING)
         place.driver.call("cuEventRecord", self.handle, stream)
@@ -61,7 +61,7 @@ class Event:
             place.driver.call("cuEventDestroy_v2", self.handle)
 
 
-class Program:
+class CudaModule:
     """A module of the driver. It lives until the process ends, as compiled programs do here."""
 
     __slots__ = ("module", "ptx")
@@ -75,7 +75,7 @@ class Asking:
 
     __slots__ = ("asked", "place")
 
-    def __init__(self, place: Place, asked: str) -> None:
+    def __init__(self, place: CudaContext, asked: str) -> None:
         self.place, self.asked = place, asked
 
     def __enter__(self) -> None:
@@ -86,7 +86,7 @@ class Asking:
             raise refusal(error.code, error.words, self.place.name, self.asked) from None
 
 
-class Place:
+class CudaContext:
     """One device. All its work goes through `stream`, in order; parallel copies use `second`."""
 
     c, is_cpu, has_double, lanes = CUDA, False, True, 1
@@ -126,12 +126,12 @@ class Place:
 
     # ---- memory ----------------------------------------------------------------------------------
 
-    def allocate(self, nbytes: int) -> Block:
+    def allocate(self, nbytes: int) -> CudaBlock:
         """A new block. OutOfMemoryError if there is no room."""
         with self.asking(f"{nbytes:,} bytes on it"):
-            return Block(self.driver.made("cuMemAlloc_v2", ADDRESS, nbytes))
+            return CudaBlock(self.driver.made("cuMemAlloc_v2", ADDRESS, nbytes))
 
-    def free(self, blocks: Sequence[Block]) -> None:
+    def free(self, blocks: Sequence[CudaBlock]) -> None:
         """Return blocks to the driver once all work that may use them is done."""
         with contextlib.suppress(
             DriverError, AttributeError
@@ -142,7 +142,7 @@ class Place:
             for block in blocks:
                 self.driver.call("cuMemFree_v2", block.address)
 
-    def read(self, host: bytearray, block: Block, start: int = 0) -> None:
+    def read(self, host: bytearray, block: CudaBlock, start: int = 0) -> None:
         """Copy bytes of a block to the host, after all queued work. Waits."""
         there = (ctypes.c_char * len(host)).from_buffer(host)
         with self.asking(f"to read {len(host):,} bytes of it"):
@@ -151,14 +151,14 @@ class Place:
             )
             self.driver.call("cuStreamSynchronize", self.stream)
 
-    def copy_in(self, block: Block, host: bytes, start: int = 0, beside: bool = False) -> Event:
+    def copy_in(self, block: CudaBlock, host: bytes, start: int = 0, beside: bool = False) -> Event:
         """Start a copy into a block and return its event; `beside`: through the second stream."""
         stream = self.second if beside else self.stream
         with self.asking(f"to copy {len(host):,} bytes to it"):
             self.driver.call("cuMemcpyHtoDAsync_v2", block.address + start, host, len(host), stream)
             return Event(self, stream, host)
 
-    def copy_out(self, host: bytearray, block: Block) -> Event:
+    def copy_out(self, host: bytearray, block: CudaBlock) -> Event:
         """Start a copy to the host, after all queued work, and return its event."""
         there = (ctypes.c_char * len(host)).from_buffer(host)
         with self.asking(f"to read {len(host):,} bytes of it"):
@@ -203,12 +203,12 @@ class Place:
 
     # ---- kernels ---------------------------------------------------------------------------------
 
-    def build(self, name: str, text: str) -> Program:
+    def build(self, name: str, text: str) -> CudaModule:
         """Compile a source. DeviceError if NVRTC or the driver rejects it."""
         ptx = self.compiler.ptx(text, name)
         with self.asking(f"to load kernel {name}"):
             try:
-                return Program(self.driver.made("cuModuleLoadData", HANDLE, ptx), ptx)
+                return CudaModule(self.driver.made("cuModuleLoadData", HANDLE, ptx), ptx)
             except DriverError as error:
                 if error.code not in NOT_TAKEN:
                     raise
@@ -217,19 +217,19 @@ class Place:
                     f" NVRTC's {self.compiler.version()}; it must not be newer)",
                 ) from None  # fmt: skip
 
-    def kernel(self, program: Program, name: str, types: Sequence[str | None]) -> Kernel:
+    def kernel(self, program: CudaModule, name: str, types: Sequence[str | None]) -> CudaKernel:
         """A kernel of a program, with its own arguments."""
         with self.asking(f"kernel {name}"):
             function = self.driver.made(
                 "cuModuleGetFunction", HANDLE, program.module, name.encode()
             )
-        return Kernel(function, program.module, name, types)
+        return CudaKernel(function, program.module, name, types)
 
-    def set_number(self, kernel: Kernel, at: int, number: bytes) -> None:
+    def set_number(self, kernel: CudaKernel, at: int, number: bytes) -> None:
         """Set an argument to the bytes of a number."""
         kernel.set_number(at, number)
 
-    def launch(self, kernel: Kernel, grid: Grid, args: Any = None) -> None:
+    def launch(self, kernel: CudaKernel, grid: Grid, args: Any = None) -> None:
         """Queue a kernel over a grid, with `args` or its arguments as set."""
         groups, block = groups_of(*grid)
         with self.asking(f"kernel {kernel.name}"), self.lock:
@@ -243,18 +243,18 @@ class Place:
                 self.queue(kernel, count, block)
             self.begin(kernel, (0, 0))
 
-    def launch_all(self, launches: Sequence[tuple[Kernel, Grid]]) -> None:
+    def launch_all(self, launches: Sequence[tuple[CudaKernel, Grid]]) -> None:
         """Queue kernels, each over its grid, with their arguments as set."""
         for kernel, grid in launches:
             self.launch(kernel, grid)
 
-    def queue(self, kernel: Kernel, groups: Sequence[int], block: Sequence[int]) -> None:
+    def queue(self, kernel: CudaKernel, groups: Sequence[int], block: Sequence[int]) -> None:
         self.driver.call(
             "cuLaunchKernel", kernel.function, *groups, *block, 0, self.stream, kernel.pointers,
             None,
         )  # fmt: skip
 
-    def begin(self, kernel: Kernel, first: Sequence[int]) -> None:
+    def begin(self, kernel: CudaKernel, first: Sequence[int]) -> None:
         """Set the first group of the next launch in the second and third dimension."""
         address = kernel.first_group
         if address is None:

@@ -26,7 +26,7 @@ CELLS: dict[str | None, Any] = {
 }  # fmt: skip
 
 
-class Kernel:
+class CudaKernel:
     """A function of a module, with its arguments. `pointers` point to them, as cuLaunchKernel
     expects; it copies the arguments."""
 

@@ -7,13 +7,13 @@
 
 from __future__ import annotations
 
-from tutor.backends.opencl.device_context import Place, found, place
-from tutor.backends.opencl.kind import Kind
+from tutor.backends.opencl.device_context import OpenCLContext, found, place
+from tutor.backends.opencl.kind import DeviceKind
 
 
-def called(one: Place) -> str:
+def called(one: OpenCLContext) -> str:
     return f"{one.label} ({one.device.platform.name.strip()})"
 
 
-DEVICE = Kind("opencl", lambda: len(found()), place, called)
+DEVICE = DeviceKind("opencl", lambda: len(found()), place, called)
 pool, table = DEVICE.pool, DEVICE.table

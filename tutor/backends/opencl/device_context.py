@@ -1,4 +1,4 @@
-"""Place: one OpenCL device of this machine, with its queues and programs.
+"""OpenCLContext: one OpenCL device of this machine, with its queues and programs.
 
 All its work goes through one queue, in order: later work sees the results of earlier work. Copies
 that run beside the kernels use a second queue and are joined by an event.
@@ -51,7 +51,7 @@ def found() -> list[Any]:
     return [device for device in listed() if not UNKNOWN.search(device.version.strip())]
 
 
-class Place:
+class OpenCLContext:
     """One device. All its work goes through `queue`, in order; copies of `stage` use `second`."""
 
     def __init__(self, index: int, device: Any) -> None:
@@ -216,7 +216,7 @@ def said(error: Any, name: str, asked: str) -> TutorError:
 
 
 @functools.cache
-def place(index: int) -> Place:
+def place(index: int) -> OpenCLContext:
     """The device with that number. DeviceError if there is none."""
     devices = found()
     if not devices and listed():
@@ -233,4 +233,4 @@ def place(index: int) -> Place:
             if devices
             else "install a driver: pip install pocl_binary_distribution is one for most CPUs",
         )
-    return Place(index, devices[index])
+    return OpenCLContext(index, devices[index])

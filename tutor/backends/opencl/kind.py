@@ -1,4 +1,4 @@
-"""Kind: all devices of one kind that use the kernels of this folder, as tutor sees them.
+"""DeviceKind: all devices of one kind that use the kernels of this folder, as tutor sees them.
 
 It counts the devices, and provides memory, kernels and waiting for each. No driver is called before
 its first device is used, and each device is opened once, however many threads ask for it.
@@ -44,7 +44,7 @@ class Forked:
         """Do nothing: the blocks belong to the parent process."""
 
 
-class Kind:
+class DeviceKind:
     """All devices of one kind. `count()`: how many there are; `place(i)`: one of them, DeviceError
     if there is none; `name(place)`: its name."""
 

@@ -27,7 +27,7 @@ from tutor.programs.program import Program, Slot, Walk, walks
 REDUCES = {"sum", "mean", "prod", "max", "min"}  # kernels that may end a chain
 
 
-class Chain:
+class StepChain:
     """Steps, by number in the Program, to run as one; at first each step is a chain of its own."""
 
     __slots__ = ("before", "inputs", "needs", "open", "outside", "rank", "readers", "refuses",
@@ -116,18 +116,18 @@ class Chains:
     """The chains of a Program; `in_order()` lists them."""
 
     def __init__(self, program: Program) -> None:
-        self.of: list[Chain] = []  # the chain of each step
+        self.of: list[StepChain] = []  # the chain of each step
         self.last = 0.0  # the highest rank so far
         self.readers = Counter(walk.buf for step in program for walk in reads(step))
         for at, (step, needs) in enumerate(zip(program, dependences(program), strict=True)):
             self._add(at, step, needs)
 
-    def in_order(self) -> list[Chain]:
+    def in_order(self) -> list[StepChain]:
         """Each chain once, after all chains that it must follow."""
         return sorted(dict.fromkeys(self.of), key=lambda chain: chain.rank)
 
     def _add(self, at: int, step: Step, needs: set[int]) -> None:
-        alone = Chain(walks(step)[0].shape, self.readers)
+        alone = StepChain(walks(step)[0].shape, self.readers)
         alone.take(at, step)
         alone.open = is_map(step) and 0 not in alone.shape
         if any(map(is_scattered, walks(step))):  # only its own kernel walks it in squares
@@ -140,7 +140,7 @@ class Chains:
         self.last = alone.rank
         self._note(alone)
 
-    def _candidates(self, step: Step, alone: Chain) -> Iterator[list[Chain]]:
+    def _candidates(self, step: Step, alone: StepChain) -> Iterator[list[StepChain]]:
         """The chains that the step may join: all that made its inputs at once, or one of them."""
         if not alone.open and step.kernel not in REDUCES:
             return
@@ -156,7 +156,7 @@ class Chains:
         for chain in made:
             yield [chain]
 
-    def _join(self, chains: list[Chain], alone: Chain) -> bool:
+    def _join(self, chains: list[StepChain], alone: StepChain) -> bool:
         """Merge them all into one chain, if possible."""
         ((at, step),) = alone.steps.items()
         rank = self._rank(chains, alone)
@@ -177,7 +177,7 @@ class Chains:
             return True
         return False
 
-    def _rank(self, chains: list[Chain], alone: Chain) -> float | None:
+    def _rank(self, chains: list[StepChain], alone: StepChain) -> float | None:
         """A rank after everything that the chains and this step must follow, and before everything
         that must follow the chains; None if there is none."""
         needed = {self.of[n] for chain in (*chains, alone) for n in chain.needs}
@@ -189,18 +189,18 @@ class Chains:
         rank = self.last + 1 if high == math.inf else (low + high) / 2
         return rank if low < rank < high else None
 
-    def _note(self, chain: Chain) -> None:
+    def _note(self, chain: StepChain) -> None:
         """Note on the chains that must come first how far they may move."""
         for n in chain.needs:
             self.of[n].before = min(self.of[n].before, chain.rank)
 
 
-def _merged(chains: list[Chain], shape: Shape) -> Chain | None:
+def _merged(chains: list[StepChain], shape: Shape) -> StepChain | None:
     """One chain of all their steps, in their original order, walked in that shape; None if that is
     impossible."""
     if len(chains) == 1 and chains[0].shape == shape:
         return chains[0]
-    whole = Chain(shape, chains[0].readers)
+    whole = StepChain(shape, chains[0].readers)
     for at, step in sorted((at, step) for chain in chains for at, step in chain.steps.items()):
         found = _in_shape(step, shape)
         if found is None or not whole.takes(found):

@@ -19,7 +19,7 @@ import itertools
 
 from tutor.backends.bytecode import Instruction, text
 from tutor.backends.step import Step
-from tutor.programs.passes.chains import Chain, Chains
+from tutor.programs.passes.chains import Chains, StepChain
 from tutor.programs.passes.uses import Uses, is_map, reads
 from tutor.programs.program import Program, Walk, walks
 
@@ -37,7 +37,7 @@ def fuse(program: Program) -> Program:
     return fuse(shorter) if freed else shorter
 
 
-def _fused(chain: Chain, uses: Uses) -> Step | None:
+def _fused(chain: StepChain, uses: Uses) -> Step | None:
     """The chain as one step; None if no result is needed, or if its final reduction is not."""
     code = _Code()
     for step in chain.steps.values():
@@ -60,7 +60,7 @@ def _fused(chain: Chain, uses: Uses) -> Step | None:
     return Step("fused", out.buf.dtype, out, (*code.inputs, *others), params, last.where)
 
 
-def _is_wanted(chain: Chain, uses: Uses, out: Walk) -> bool:
+def _is_wanted(chain: StepChain, uses: Uses, out: Walk) -> bool:
     """Is the chain's result there needed outside the chain?"""
     return out.buf.lasts or any(use.at not in chain.steps for use in uses.reads[out.buf])
 

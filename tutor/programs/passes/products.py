@@ -73,7 +73,7 @@ def place(uses: Uses, made: Step, chain: Step, first: int, last: int) -> int | N
     return None if any(uses.is_changed(walk, first, last) for walk in reads(made)) else last
 
 
-class Pair(NamedTuple):
+class ProductChain(NamedTuple):
     """A product, step number `at`, and its only reader, `chain`, walked in the product's shape;
     `mine` are the positions of those inputs of `chain` that are the product."""
 
@@ -83,7 +83,7 @@ class Pair(NamedTuple):
     mine: tuple[int, ...]
 
     def together(self) -> Step:
-        """The Pair as one step."""
+        """The two as one step."""
         made, chain = self.made, self.chain
         inputs, outs = reads(chain), writes(chain)
         others = [n for n in range(len(inputs)) if n not in self.mine]
@@ -117,8 +117,8 @@ def _rows(chain: Step) -> tuple[Instruction, ...]:
     return (Instruction("o0", chain.kernel, dtype, _named(range(len(chain.ins)))),)
 
 
-def _pair(uses: Uses, steps: list[Step | None], chain: Step, i: int) -> Pair | None:
-    """The Pair of the chain and the first product it reads that it can run with, or None."""
+def _pair(uses: Uses, steps: list[Step | None], chain: Step, i: int) -> ProductChain | None:
+    """The chain with the first product it reads that it can run with, or None."""
     if not _is_chain(chain) or may_refuse(chain):
         return None
     for walk in reads(chain):
@@ -138,8 +138,8 @@ def _is_chain(step: Step) -> bool:
     return is_map(step)
 
 
-def _fitting(made: Step, at: int, chain: Step) -> Pair | None:
-    """The Pair, if one call of the kernel can do both without extra memory."""
+def _fitting(made: Step, at: int, chain: Step) -> ProductChain | None:
+    """The ProductChain, if one call of the kernel can do both without extra memory."""
     z = walks(made)[0]
     found = [viewed(walk, z.shape) for walk in walks(chain)]
     operands = [walk for walk in found if walk is not None]
@@ -158,4 +158,4 @@ def _fitting(made: Step, at: int, chain: Step) -> Pair | None:
         and len(_rows(chain)) + 2 <= MOST_INSTRUCTIONS
         and len(made.ins) + len(walks(chain)) <= MOST_OPERANDS
     )
-    return Pair(made, at, chain, mine) if fits else None
+    return ProductChain(made, at, chain, mine) if fits else None

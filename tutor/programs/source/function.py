@@ -1,4 +1,4 @@
-"""Compiled: a Program compiled to a C function, called through ctypes."""
+"""CompiledProgram: a Program compiled to a C function, called through ctypes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tutor.backends.step import Step, emit
 from tutor.errors import DomainError, ShapeError
 from tutor.programs.program import Program, Slot, Walk, walks
 from tutor.programs.source.text import functions_of, slots_of
-from tutor.testing.cases.operands import Block
+from tutor.testing.cases.operands import BufferMemory
 
 CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
 
@@ -20,10 +20,10 @@ def at(slot: Slot, address: int) -> Holder:
     """An object with the interface that kernels expect of `buf`, over memory owned elsewhere."""
     view = memoryview((ctypes.c_char * slot.nbytes).from_address(address)).cast("B")
     memory = Memory.borrow(view, slot.count, slot.dtype.itemsize, slot.dtype.format)
-    return Block(memory, slot.dtype)
+    return BufferMemory(memory, slot.dtype)
 
 
-class Compiled:
+class CompiledProgram:
     """`compiled(addresses)`: run the Program on memory at these addresses, one for each of
     `program.slots`, in that order.
 

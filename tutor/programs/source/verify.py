@@ -25,12 +25,12 @@ from tutor.dtype import DType, bool_, float64
 from tutor.errors import TutorError
 from tutor.programs.program import Program, Slot, walks
 from tutor.programs.source.compiler import CompilerError, load
-from tutor.programs.source.function import Compiled
+from tutor.programs.source.function import CompiledProgram
 from tutor.programs.source.text import source
 from tutor.programs.source.unfold import unfolded
 from tutor.testing.cases.bounds import COMPUTED, NORMAL, ROUNDOFF, SMALLEST, STEPWISE, factor
 from tutor.testing.cases.draws import Case
-from tutor.testing.cases.operands import Block
+from tutor.testing.cases.operands import BufferMemory
 from tutor.testing.conformance import agreement, fraction, ulps
 
 Images = dict[Slot, bytes]
@@ -42,7 +42,7 @@ class Memories:
 
     def __init__(self, slots: Sequence[Slot]) -> None:
         self.slots = slots
-        self.blocks = {s: Block(Memory(s.count, s.dtype.itemsize, s.dtype.format), s.dtype)
+        self.blocks = {s: BufferMemory(Memory(s.count, s.dtype.itemsize, s.dtype.format), s.dtype)
                        for s in slots}  # fmt: skip
 
     @property
@@ -64,11 +64,11 @@ class Memories:
 
 def tried(
     program: Program, example: Mapping[Slot, Holder],
-    times: Callable[[Compiled, Mapping[Slot, Buffer]], tuple[float, float]] | None = None,
-) -> Compiled:  # fmt: skip
+    times: Callable[[CompiledProgram, Mapping[Slot, Buffer]], tuple[float, float]] | None = None,
+) -> CompiledProgram:  # fmt: skip
     """The Program, compiled, if it is correct, and if it is faster than the library's own replay by
     `times`; otherwise a CompilerError says why not."""
-    found = Compiled(program, load(source(program)))
+    found = CompiledProgram(program, load(source(program)))
     if (why := trial(found, example)) is not None:
         raise CompilerError(why)
     if times is not None:
@@ -92,11 +92,11 @@ def timed(
     return 0, 0
 
 
-def trial(compiled: Compiled, example: Mapping[Slot, Holder]) -> str | None:
+def trial(compiled: CompiledProgram, example: Mapping[Slot, Holder]) -> str | None:
     """The fault of the compiled Program, in one line; None if it is correct."""
     program = compiled.program
     plain = unfolded(program)
-    stepwise = compiled if plain is program else Compiled(plain, load(source(plain)))
+    stepwise = compiled if plain is program else CompiledProgram(plain, load(source(plain)))
     why = ""
     for draw in DRAWS:
         begin = begun(plain, example, draw)
@@ -131,7 +131,7 @@ def drawn(rng: random.Random, slot: Slot, number: int | None) -> list[Any]:
     return [rng.randrange(2) for _ in range(slot.count)]
 
 
-def step_by_step(compiled: Compiled, begin: Images) -> str | None:
+def step_by_step(compiled: CompiledProgram, begin: Images) -> str | None:
     """Compare each step of the library with the same step in C, on the same memory."""
     program = compiled.program
     here, there = Memories(program.slots), Memories(program.slots)
@@ -152,7 +152,7 @@ def step_by_step(compiled: Compiled, begin: Images) -> str | None:
     return None
 
 
-def as_a_whole(compiled: Compiled, stepwise: Compiled, begin: Images) -> str | None:
+def as_a_whole(compiled: CompiledProgram, stepwise: CompiledProgram, begin: Images) -> str | None:
     """Compare run() with the steps one by one, bit for bit."""
     here, there = Memories(compiled.program.slots), Memories(stepwise.program.slots)
     here.fill(begin)
@@ -219,7 +219,7 @@ def allowed(step: Step, before: Images) -> dict[Slot, list[float]]:
 def magnitudes(step: Step, before: Images) -> dict[Slot, list[float]]:
     kernel, dtype = step.kernel, step.dtype
     scores = "softmax" in kernel or "cross_entropy" in kernel
-    wide: dict[Slot, Block] = {}
+    wide: dict[Slot, BufferMemory] = {}
     types = SIGNATURES[kernel].types
     for n, w in enumerate(walks(step)):
         letter = types[min(n, len(types) - 1)].replace("+", "T")
@@ -238,8 +238,8 @@ def magnitudes(step: Step, before: Images) -> dict[Slot, list[float]]:
     return {cast(Slot, s): unpack(wide[cast(Slot, s)].raw.tobytes(), float64) for s in slots}
 
 
-def held(values: list[Any], dtype: DType) -> Block:
-    block = Block(Memory(len(values), dtype.itemsize, dtype.format), dtype)
+def held(values: list[Any], dtype: DType) -> BufferMemory:
+    block = BufferMemory(Memory(len(values), dtype.itemsize, dtype.format), dtype)
     if values:
         block.raw[:] = pack(values, dtype)
     return block

@@ -23,7 +23,7 @@ EXACT = tuple(
 WHOLE = ("neg", "abs", "copy", "relu", "sign", "maximum", "minimum", "where", "le")
 
 
-class Chain:
+class DrawnChain:
     """A chain under construction, and the dtype of each of its values."""
 
     def __init__(self, d: Draw, inputs: Sequence[DType], kernels: Sequence[str]) -> None:
@@ -77,7 +77,7 @@ def chain(
     rng = d.rng
     others = TABLE if domain == "any" else FLOATS
     inputs = [rng.choice((d.dtype, d.dtype, *others)) for _ in range(rng.randrange(1, 4))]
-    made = Chain(d, inputs, kernels)
+    made = DrawnChain(d, inputs, kernels)
     for n in range(rng.randrange(6)):
         made.any(f"r{n}")
     further = [made.any(f"o{k}") for k in range(1, rng.choice((1, 1, 2, 3)))]
@@ -110,7 +110,7 @@ def behind(
     if layer:
         name, factors = "linear", [(m, k), (n, k), (n,)]
     others = [rng.choice((d.dtype, d.dtype, *FLOATS)) for _ in range(rng.randrange(4))]
-    made = Chain(d, [*[d.dtype] * len(factors), *others], kernels)
+    made = DrawnChain(d, [*[d.dtype] * len(factors), *others], kernels)
     read = tuple(made.dtypes)[: len(factors)]
     made.add("r0", name, d.dtype, *read)
     for place in read:

@@ -15,7 +15,7 @@ from tutor.dtype import DType
 from tutor.testing.cases.draws import Case, Repeated, Spec
 
 
-class Block(Holder):  # type: ignore[misc]  # the base is chosen when tutor is imported
+class BufferMemory(Holder):  # type: ignore[misc]  # the base is chosen when tutor is imported
     """The part of `buf` that kernels use: its memory and its dtype."""
 
     __slots__ = ("dtype",)
@@ -57,10 +57,10 @@ def operand(spec: Spec, memory: bytes, room: Room | None = None) -> Operand:
     """The operand over a copy of `memory`: on the host, or allocated by `room`."""
     dtype = spec.dtype
     if room is None:
-        block = Block(Memory(spec.room, dtype.itemsize, dtype.format), dtype)
+        block = BufferMemory(Memory(spec.room, dtype.itemsize, dtype.format), dtype)
         block.raw[:] = memory
     else:
-        block = Block(room(spec.room, dtype), dtype)
+        block = BufferMemory(room(spec.room, dtype), dtype)
         block.memory.write(memory)
     return Operand(block, spec.shape, spec.strides, spec.offset)
 

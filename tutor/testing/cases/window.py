@@ -11,7 +11,7 @@ from tutor.testing.cases.draws import Case, Draw
 from tutor.testing.cases.reduce import poisoned
 
 
-class Window(NamedTuple):
+class WindowSizes(NamedTuple):
     """Per axis: the number of taps, the step between windows, the step between taps."""
 
     size: tuple[int, int] = (3, 3)
@@ -33,18 +33,18 @@ class Window(NamedTuple):
 
 
 WINDOWS = (
-    Window(),
-    Window((1, 1)),
-    Window((2, 2), (2, 2)),
-    Window((3, 2), (1, 2), (2, 1)),
-    Window((2, 5), (3, 1)),
-    Window((1, 1), (2, 3)),
-    Window((2, 3), (5, 4), (3, 2)),
+    WindowSizes(),
+    WindowSizes((1, 1)),
+    WindowSizes((2, 2), (2, 2)),
+    WindowSizes((3, 2), (1, 2), (2, 1)),
+    WindowSizes((2, 5), (3, 1)),
+    WindowSizes((1, 1), (2, 3)),
+    WindowSizes((2, 3), (5, 4), (3, 2)),
 )
 
 
 def convolution(
-    d: Draw, x: tuple[int, ...], outputs: int, window: Window, layouts: tuple[str, ...],
+    d: Draw, x: tuple[int, ...], outputs: int, window: WindowSizes, layouts: tuple[str, ...],
     groups: int = 1, domain: str = "",
 ) -> Case:  # fmt: skip
     """conv2d or conv2d_weight: numbers that round, or whose products and sums are whole."""
@@ -67,7 +67,7 @@ def conv(d: Draw) -> Iterator[Case]:
         x = (1, 2, d.rng.randrange(5, 8), n + most)
         yield convolution(d, x, d.rng.randrange(1, 4), window, d.any_layouts(2))
     for outputs in range(1, 19):
-        yield convolution(d, (2, 3, 4, 5), outputs, Window(), d.any_layouts(2))
+        yield convolution(d, (2, 3, 4, 5), outputs, WindowSizes(), d.any_layouts(2))
     for layouts in d.layouts(2):
         for groups in (1, 2):
             window = d.rng.choice(WINDOWS)
@@ -76,14 +76,14 @@ def conv(d: Draw) -> Iterator[Case]:
         ((0, 2, 5, 5), 3, 1), ((2, 0, 5, 5), 3, 1), ((2, 2, 5, 5), 0, 1), ((3, 5, 4, 4), 10, 5),
         ((40, 1, 4, 4), 2, 1), ((1, 1, 70, 40), 1, 1), ((1, 40, 3, 5), 2, 1),
     ):  # fmt: skip
-        yield convolution(d, x, outputs, Window((2, 3)), d.any_layouts(2), groups)
+        yield convolution(d, x, outputs, WindowSizes((2, 3)), d.any_layouts(2), groups)
     for _ in range(6):  # the gap between two rows of outputs is arbitrary
         yield convolution(d, (2, 2, 6, 7), 2, d.rng.choice(WINDOWS), d.any_layouts(2), 1, "nan")
 
 
 def large_conv(d: Draw, count: int) -> Case:
     side = math.isqrt(count // 8)
-    return convolution(d, (2, 2, side, side), 2, Window(), ("contiguous",) * 3, 1, "small")
+    return convolution(d, (2, 2, side, side), 2, WindowSizes(), ("contiguous",) * 3, 1, "small")
 
 
 def pool(d: Draw) -> Iterator[Case]:
@@ -95,10 +95,10 @@ def pool(d: Draw) -> Iterator[Case]:
         for window in (WINDOWS[0], d.rng.choice(WINDOWS[1:])):
             yield pooling(d, (2, 3, 7, 9), window, layouts)
     for x in ((0, 2, 5, 5), (2, 0, 5, 5), (1, 1, 70, 40), (40, 1, 4, 4)):
-        yield pooling(d, x, Window((2, 3)), d.any_layouts(3))
+        yield pooling(d, x, WindowSizes((2, 3)), d.any_layouts(3))
 
 
-def pooling(d: Draw, shape: tuple[int, ...], window: Window, layouts: tuple[str, ...]) -> Case:
+def pooling(d: Draw, shape: tuple[int, ...], window: WindowSizes, layouts: tuple[str, ...]) -> Case:
     """max_pool2d of any values; its gradient for x with few different values: m, drawn separately,
     occurs in some windows."""
     z, params = (*shape[:2], *window.outputs(shape[2:])), window.params(d.kernel, 1)
@@ -115,4 +115,4 @@ def pooling(d: Draw, shape: tuple[int, ...], window: Window, layouts: tuple[str,
 
 def large_pool(d: Draw, count: int) -> Case:
     side = math.isqrt(count // 8)
-    return pooling(d, (4, 2, side, side), Window((2, 2), (2, 2)), ("contiguous",) * 4)
+    return pooling(d, (4, 2, side, side), WindowSizes((2, 2), (2, 2)), ("contiguous",) * 4)
