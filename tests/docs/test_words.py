@@ -37,6 +37,7 @@ OTHERS = {
     "numpy_backend/pyproject.toml", "numpy_backend/numpy_backend.py", "try_it.py", "filled.py",
     "asked.py", "add.py",
     "tests/course/wrong/ch95.py",  # of a chapter that the page has its reader write
+    "tutor/optim/signum.py",  # of an optimizer, likewise
 }  # fmt: skip
 
 
