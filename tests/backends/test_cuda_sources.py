@@ -10,10 +10,11 @@ import pytest
 
 pytest.importorskip("nvidia.cuda_nvrtc")
 
+from backends.cuda_paper import Paper
+
 from tutor.backends import cases
 from tutor.backends.cuda.launches import CELLS
 from tutor.backends.cuda.nvrtc import nvrtc
-from tutor.backends.cuda.paper import Paper
 from tutor.backends.signatures import SIGNATURES
 from tutor.errors import DeviceError, ShapeError
 
