@@ -69,7 +69,6 @@ def test_nobody_else_asks_the_registry_for_a_kernel() -> None:
     assert found.pop("backends/registry.py") == {"kernels"}
     assert found.pop("backends/simd_cpp/__init__.py") == {"kernels"}  # of the extension: its tables
     assert found.pop("backends/transfers.py") == {"kernel"}  # one Step, its copies and all
-    assert found.pop("backends/opencl/kernels.py") == {"kernels"}  # of its families: its table
     assert found.pop("backends/opencl/fused.py") == {
         "kernels",
         "calls a table's kernel",

@@ -27,14 +27,15 @@ EVERYWHERE = "docs/test_reference.py docs/test_words.py test_cycles.py test_impo
 MISSING = "every_public_name or test_words or no_import_comes_back or few_arrows"
 TESTS = {
     "A layer": (
-        f"{EVERYWHERE} oracle/test_oracle_layers.py nn/test_layers_everywhere.py test_mistakes.py",
+        f"{EVERYWHERE} oracle/test_oracle_layers.py nn/test_nn_layers_everywhere.py "
+        "test_mistakes.py",
         f"Squareplus or every_layer or no_layer or {MISSING} or (test_examples and nn)",
-        "docs/test_reference.py nn/test_layers_everywhere.py",
+        "docs/test_reference.py nn/test_nn_layers_everywhere.py",
     ),
     "An optimizer": (
-        f"{EVERYWHERE} optim/test_against_torch.py",
+        f"{EVERYWHERE} optim/test_optim_against_torch.py",
         f"signum or every_optimizer or {MISSING} or (test_examples and optim)",
-        "docs/test_reference.py optim/test_against_torch.py",
+        "docs/test_reference.py optim/test_optim_against_torch.py",
     ),
 }
 

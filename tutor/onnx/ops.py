@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from tutor.methods.tensor import Tensor
 from tutor.onnx.graph import TYPES, Graph, cannot
 from tutor.onnx.sizes import Batch, Value
+from tutor.ops.gelu import CURVE, LINE
 
 FIRST, LAST = -(2**63), 2**63 - 1  # the limits of a slice
 SAME = {  # the same function with the same operands
@@ -172,12 +173,12 @@ def layer_norm(g: Graph, c: OpCall) -> str:
 
 def gelu(g: Graph, c: OpCall) -> str:
     """x/2 (1 + erf(x sqrt(1/2))), or x sigmoid(2 sqrt(2/pi) (x + 0.044715 x**3))"""
-    x, line = c.ins[0], 2 * math.sqrt(2 / math.pi)
+    (x,) = c.ins
     if c.op == "gelu":
         wide = g.add("Erf", g.add("Mul", x, one(g, c, math.sqrt(0.5))))
         return g.add("Mul", g.add("Mul", x, one(g, c, 0.5)), g.add("Add", wide, one(g, c, 1)))
-    cube = g.add("Mul", g.add("Mul", g.add("Mul", x, x), x), one(g, c, line * 0.044715))
-    return g.add("Mul", x, g.add("Sigmoid", g.add("Add", cube, g.add("Mul", x, one(g, c, line)))))
+    cube = g.add("Mul", g.add("Mul", g.add("Mul", x, x), x), one(g, c, CURVE))
+    return g.add("Mul", x, g.add("Sigmoid", g.add("Add", cube, g.add("Mul", x, one(g, c, LINE)))))
 
 
 def rms_norm(g: Graph, c: OpCall) -> str:

@@ -1,8 +1,4 @@
-"""Paper: a device that does not exist. Its kernels are compiled, and a launch does nothing.
-
-    >>> paper = Paper()
-    >>> paper.rows["add", float32](*operands)  # nothing runs, it is compiled
-    >>> list(paper.place.programs.values())[0].program[:40]  # its PTX
+"""Paper: a CUDA device that does not exist. Its kernels are compiled, and a launch does nothing.
 
 Memory on it holds nothing. So all kernels that the table would launch on a GPU can be compiled
 without a GPU or a driver.

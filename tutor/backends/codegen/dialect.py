@@ -46,6 +46,10 @@ class Dialect(NamedTuple):
         may not, and narrow ones would become int."""
         return self.stored[BY_NAME["uint64" if dtype.itemsize == 8 else "uint32"]]
 
+    def summed(self, dtype: DType) -> str:
+        """The type of the sums in a product."""
+        return self.unsigned(dtype) if dtype.is_integer else self.computed(dtype)
+
     def called(self, name: str, double: bool) -> str:
         """The C library function for floats or doubles: `exp` -> `expf`."""
         return self.spelled.get((name, double)) or self.function[double].format(name)

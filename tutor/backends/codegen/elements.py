@@ -55,6 +55,22 @@ def moved(dtype: DType, to: str, place: str) -> str:
     return f"{to} = {f'{place} != 0' if dtype is bool_ else place};"
 
 
+def added(dtype: DType, to: str, place: str, c: Dialect) -> str:
+    """One number, added to the one at `to`."""
+    value = expression("add", dtype, [loaded(dtype, to), loaded(dtype, place)], c)
+    return f"{to} = {stored(dtype, value)};"
+
+
+def position(index: str, size: str) -> Lines:
+    """`at`: the position that an index names in an axis of that size, counted from the front."""
+    return [f"int64_t at = {index};", f"if (at < 0) at += {size};"]
+
+
+def beside(place: str, more: str) -> str:
+    """The place that is so much further in the same memory."""
+    return f"{place.removesuffix(']')} + {more}]"
+
+
 def arange(dtype: DType, number: str, start: str, step: str, parts: str, c: Dialect) -> str:
     """Element `number`: start + step * (number / parts) in double; of integers start + step *
     number in the unsigned type, which wraps. In memory format."""

@@ -7,16 +7,15 @@ another kernel, queued after the one that reads it.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 from tutor._util.atomic import advance
 from tutor.backends.opencl.capture import live
-from tutor.backends.opencl.handwritten import at, dense, filled, hand, longs, run
-from tutor.backends.opencl.launch import LONG, number, scalar
-from tutor.backends.opencl.memory import DeviceMemory, Pool, Rows, held
-from tutor.backends.signatures import FLOATS
-from tutor.dtype import DType, bfloat16, float16, float32, float64, uint32, uint64
+from tutor.backends.opencl.handwritten import Kernel, Text, filled, is_on_device
+from tutor.backends.opencl.launch import number
+from tutor.dtype import DType, bfloat16, float16, float32, float64
 
 PHILOX = """
 /* Ten rounds of multiplying, swapping and mixing. */
@@ -44,45 +43,34 @@ static inline uint64_t top(uint32_t high, uint32_t low) {
 }
 """
 
-CELLS = """
-kernel void NAME(
-    global Z_m *z, const int64_t z0, SEED, COUNTER, global const X_m *x, const int64_t x0,
-    const double scale, const int64_t threshold, const int64_t whole, const int64_t count) {
-    const int64_t at = get_global_id(0);
-    if (at < count) {
-        uint32_t w[4];
-        philox(SEED_HERE, COUNTER_HERE, (uint64_t)at, w);
-        Z_m v[EACH];
-        MAKE
-        for (int64_t k = 0; k < EACH; k++)
-            if (at * EACH + k < whole) z[z0 + at * EACH + k] = v[k];
-    }
-}
+HEAD = "{}(X *z, {}, {}, const X *x, double scale, threshold, whole)"
+BLOCK = """
+    uint32_t w[4];
+    philox({}, {}, (uint64_t)at, w);
+    X_m v[EACH];
+    MAKE
+    for (int64_t k = 0; k < EACH; k++)
+        if (at * EACH + k < whole) z[at * EACH + k] = v[k];
 """
 
-ADVANCE = """
-kernel void NAME(
-    global uint64_t *counter, const int64_t c0, const uint64_t by, const int64_t count) {
-    if (get_global_id(0) == 0) counter[c0] += by;
-}
-"""
+ADVANCE = Text("advance(uint64_t *counter, uint64_t by)", "counter[0] += by;")
 
 BITS = {float16: (21, 11), bfloat16: (24, 8), float32: (8, 24)}  # bits dropped, and kept
 NORMAL = """const double u = (double)(top(w[0], w[1]) + 1) * 0x1p-53;
         const double angle = 6.283185307179586477 * ((double)top(w[2], w[3]) * 0x1p-53);
         const double radius = sqrt(-2 * log(u));
-        v[0] = STORE_Z(ROUND(radius * cos(angle)));
-        v[1] = STORE_Z(ROUND(radius * sin(angle)));"""
+        v[0] = STORE_X(ROUND(radius * cos(angle)));
+        v[1] = STORE_X(ROUND(radius * sin(angle)));"""
 DROPOUT = """for (int k = 0; k < 4; k++) {
             const int64_t i = at * 4 + k < whole ? at * 4 + k : 0;
-            v[k] = w[k] >= threshold ? STORE_Z(SCALED(LOAD_X(x[x0 + i]))) : 0;
+            v[k] = w[k] >= threshold ? STORE_X(SCALED(LOAD_X(x[i]))) : 0;
         }"""
 
 
 def made(kernel: str, dtype: DType) -> tuple[int, str, str]:
     """How many elements a block gives, the statements that compute them, and definitions."""
     halves = dtype.itemsize == 2
-    odd = f"#define ROUND(x) {'round_to_odd(x)' if halves else '(Z_t)(x)'}\n"
+    odd = f"#define ROUND(x) {'round_to_odd(x)' if halves else '(X_t)(x)'}\n"
     if kernel == "random_bits":
         return 4, "for (int k = 0; k < 4; k++) v[k] = w[k];", odd
     if kernel == "normal":
@@ -94,38 +82,48 @@ def made(kernel: str, dtype: DType) -> tuple[int, str, str]:
         unit = "v[{0}] = (double)top(w[{1}], w[{2}]) * 0x1p-53;"
         return 2, unit.format(0, 0, 1) + "\n        " + unit.format(1, 2, 3), odd
     goes, stays = BITS[dtype]
-    return 4, f"for (int k = 0; k < 4; k++) v[k] = STORE_Z((w[k] >> {goes}) * 0x1p-{stays}f);", odd
+    return 4, f"for (int k = 0; k < 4; k++) v[k] = STORE_X((w[k] >> {goes}) * 0x1p-{stays}f);", odd
 
 
-class Draw:
+@functools.cache
+def text(kernel: str, dtype: DType, seed: bool, counter: bool) -> tuple[Text, int, str]:
+    """The text, the elements of a block, and definitions. Is each cell on the device?"""
+    each, make, more = made(kernel, dtype)
+    cells = [
+        ("const uint64_t *{}", "{}[0]") if there else ("uint64_t {}", "{}")
+        for there in (seed, counter)
+    ]
+    named = [[part.format(name) for part in cell] for name, cell in zip(CELLS, cells, strict=True)]
+    (first, x), (second, y) = named
+    body = BLOCK.format(x, y).replace("MAKE", make).replace("EACH", str(each))
+    return Text(HEAD.format(kernel, first, second), body, PHILOX), each, more
+
+
+CELLS = ("seed", "counter")
+
+
+class Draw(Kernel):
     """`kernel(out, seed, counter, [x,] blocks=, ...)`"""
-
-    def __init__(self, pool: Pool, kernel: str, dtype: DType) -> None:
-        self.pool, self.kernel, self.dtype = pool, kernel, dtype
-        self.each, self.make, self.more = made(kernel, dtype)
 
     def __call__(
         self, out: Any, seed: Any, counter: Any, *more: Any, blocks: int, scale: float = 1.0,
         threshold: int = 0,
     ) -> None:  # fmt: skip
-        pool, whole = self.pool, math.prod(out.shape)
-        on_device = isinstance(held(counter.buf), DeviceMemory)
-        begin = at(counter) if on_device else (self.moved(counter, blocks),)
-        key = at(seed) if isinstance(held(seed.buf), DeviceMemory) else (
-            number(seed.buf, seed.offset),
-        )  # fmt: skip
-        kernel = self.compiled(len(key) == 2, on_device)
+        whole = math.prod(out.shape)
+        keyed, on_device = is_on_device(seed), is_on_device(counter)
+        key = seed if keyed else number(seed.buf, seed.offset)
+        begin = counter if on_device else self.moved(counter, blocks)
+        found, each, words = text(self.name, self.dtype, keyed, on_device)
 
         def fill(z: Any) -> None:
-            x = dense(pool, more[0]) if more else z
-            how = (*at(x), float(scale), threshold, whole)
-            run(kernel, -(-whole // self.each), *at(z), *key, *begin, *how)
+            (x,) = self.dense(more[0]) if more else (z,)
+            how = (float(scale), threshold, whole)
+            self.run(found, -(-whole // each), z, key, begin, x, *how, more=words)
 
         if whole:
-            filled(pool, out, fill)
+            filled(self.pool, out, fill)
         if on_device:
-            types = [None, LONG, scalar(uint64), LONG]
-            run(hand(pool, "advance", ADVANCE, {}, types), 1, *begin, blocks % 2**64)
+            self.run(ADVANCE, 1, counter, blocks % 2**64)
 
     def moved(self, counter: Any, blocks: int) -> Any:
         """The counter's value; a counter on the host is then advanced."""
@@ -135,26 +133,5 @@ class Draw:
 
         return live(counter.buf, move)
 
-    def compiled(self, key: bool, counter: bool) -> Any:
-        def cell(name: str, there: bool) -> str:
-            whole = f"#define {name.upper()} "
-            if there:
-                whole += f"global const uint64_t *{name}, const int64_t {name}0\n"
-                return whole + f"#define {name.upper()}_HERE {name}[{name}0]\n"
-            return whole + f"const uint64_t {name}\n#define {name.upper()}_HERE {name}\n"
 
-        types: list[Any] = [None, LONG]
-        for there in (key, counter):
-            types += [None, LONG] if there else [scalar(uint64)]
-        types += [None, LONG, scalar(float64), *longs(3)]
-        kinds = {"Z": self.dtype, "X": self.dtype}
-        more = self.more + cell("seed", key) + cell("counter", counter)
-        text = PHILOX + CELLS.replace("MAKE", self.make).replace("EACH", str(self.each))
-        return hand(self.pool, self.kernel, text, kinds, types, more)
-
-
-def kernels(pool: Pool) -> Rows:
-    rows: Rows = {("random_bits", uint32): Draw(pool, "random_bits", uint32)}
-    for name in ("uniform", "normal", "dropout"):
-        rows |= {(name, dtype): Draw(pool, name, dtype) for dtype in FLOATS}
-    return rows
+KERNELS = dict.fromkeys(("random_bits", "uniform", "normal", "dropout"), Draw)

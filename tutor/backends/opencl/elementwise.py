@@ -29,7 +29,7 @@ from tutor.backends.codegen.helpers import needed
 from tutor.backends.codegen.loops import Axis, axes_of, joined, ordered
 from tutor.backends.opencl.capture import decided
 from tutor.backends.opencl.launch import LONG, Compiled, compiled, number, read, rounded_up, scalar
-from tutor.backends.opencl.memory import DeviceMemory, Part, Pool, Rows, ask, held
+from tutor.backends.opencl.memory import DeviceMemory, Part, Pool, ask, held
 from tutor.backends.registry import Operand
 from tutor.backends.signatures import SIGNATURES, dtype_of
 from tutor.dtype import DType, uint8
@@ -72,7 +72,7 @@ class Pattern(NamedTuple):
 
 def text(
     name: str, dtypes: Sequence[DType], written: Sequence[int], pattern: Pattern, body: Body,
-    c: Dialect,
+    c: Dialect, numbers: Sequence[str] = (),
 ) -> str:  # fmt: skip
     """The source of one elementwise kernel."""
     arguments = []
@@ -86,7 +86,8 @@ def text(
         if pattern.codes[k] == "s":
             strides = [f"const int64_t s{k}_{a}" for a in range(pattern.rank)]
             arguments.append(", ".join(strides))
-    arguments.append(", ".join(f"const int64_t n{a}" for a in range(pattern.rank)))
+    sizes = [f"n{a}" for a in range(pattern.rank)]
+    arguments.append(", ".join(f"const int64_t {n}" for n in (*sizes, *numbers)))
     lines = ["const int64_t i = get_global_id(0);"]
     if pattern.rank > 1:
         lines.append("const int64_t j = get_global_id(1);")
@@ -168,14 +169,15 @@ class Elements:
 
     def __init__(
         self, pool: Pool, name: str, dtypes: Sequence[DType], body: Body,
-        written: Sequence[int] = (0,), key: Any = None,
+        written: Sequence[int] = (0,), key: Any = None, numbers: Sequence[str] = (),
     ) -> None:  # fmt: skip
-        """`key` distinguishes its text from others with the same name and dtypes."""
-        self.pool, self.name, self.body, self.key = pool, name, body, key
+        """`key` distinguishes its text from others with the same name and dtypes; `numbers` names
+        integers that a call gives beside the operands."""
+        self.pool, self.name, self.body, self.key, self.numbers = pool, name, body, key, numbers
         self.dtypes, self.written = tuple(dtypes), tuple(written)
         self.plans: dict[Any, Plan] = {}
 
-    def __call__(self, *operands: Any) -> None:
+    def __call__(self, *operands: Any, numbers: Sequence[int] = ()) -> None:
         memories = [held(x.buf) for x in operands]
         key = (
             operands[0].shape,
@@ -193,7 +195,7 @@ class Elements:
             else:
                 args += (memory.data, x.offset, *strides)
         for kernel, sizes, local, first in plan.launches:
-            kernel(sizes, local, *args, *plan.fixed[-1], first=first)
+            kernel(sizes, local, *args, *plan.fixed[-1], *numbers, first=first)
 
     def plan(self, key: Any, operands: Sequence[Any], memories: Sequence[Any]) -> Plan:
         values = [not isinstance(m, DeviceMemory) for m in memories]
@@ -232,9 +234,10 @@ class Elements:
                     types.append(scalar(self.dtypes[k]))
                 else:
                     types += [None, LONG, *[LONG] * (pattern.rank if code == "s" else 0)]
-            types += [LONG] * pattern.rank
+            types += [LONG] * (pattern.rank + len(self.numbers))
             name = "_".join([self.name, *dict.fromkeys(d.name for d in self.dtypes)])
-            source = text(name, self.dtypes, self.written, pattern, self.body, place.c)
+            source = text(name, self.dtypes, self.written, pattern, self.body, place.c,
+                          self.numbers)  # fmt: skip
             found = place.programs[key] = compiled(place, name, source, types)
         return found
 
@@ -253,10 +256,10 @@ class Refusing(Elements):
         self.ask = Elements(pool, "zeros" if condition == "== 0" else "negatives",
                             (uint8, dtype), ask)  # fmt: skip
 
-    def __call__(self, out: Any, *ins: Any) -> None:
-        if 0 not in out.shape:
-            self.question(ins[1])
-        super().__call__(out, *ins)
+    def __call__(self, *operands: Any, numbers: Sequence[int] = ()) -> None:
+        if 0 not in operands[0].shape:
+            self.question(operands[2])
+        super().__call__(*operands)
 
     def question(self, y: Any) -> None:
         """DomainError if any of these numbers has no result."""
@@ -293,7 +296,7 @@ NEGATIVES = "keep the second operand at 0 or more; shift the other way instead"
 class Casts:
     """`cast(out, x)` from one dtype; out may have any dtype."""
 
-    def __init__(self, pool: Pool, of: DType) -> None:
+    def __init__(self, pool: Pool, name: str, of: DType) -> None:
         self.pool, self.of = pool, of
         self.to: dict[DType, Elements] = {}
 
@@ -305,17 +308,12 @@ class Casts:
         self.to[to](out, x)
 
 
-def kernels(pool: Pool) -> Rows:
-    """All kernels that have an expression, and casts."""
-    rows: Rows = {}
-    for name in EXPRESSIONS:
-        row = SIGNATURES[name]
-        for dtype in row.dtypes:
-            dtypes = [dtype_of(letter, dtype) or dtype for letter in row.types]
-            condition = refused(name, dtype)
-            rows[name, dtype] = (
-                Refusing(pool, name, dtype, condition)
-                if condition
-                else Elements(pool, name, dtypes, body_of(name, dtype, dtypes, pool.place.c))
-            )
-    return rows | {("cast", dtype): Casts(pool, dtype) for dtype in SIGNATURES["cast"].dtypes}
+def made(pool: Pool, name: str, dtype: DType) -> Elements:
+    """The kernel of an expression."""
+    if condition := refused(name, dtype):
+        return Refusing(pool, name, dtype, condition)
+    dtypes = [dtype_of(letter, dtype) or dtype for letter in SIGNATURES[name].types]
+    return Elements(pool, name, dtypes, body_of(name, dtype, dtypes, pool.place.c))
+
+
+KERNELS = {**dict.fromkeys(EXPRESSIONS, made), "cast": Casts}

@@ -21,7 +21,6 @@ from tutor.backends.opencl.handwritten import casting, fresh, mover
 from tutor.backends.opencl.memory import Pool, Rows
 from tutor.backends.registry import Operand
 from tutor.backends.shape_rules import without
-from tutor.backends.signatures import ALL
 from tutor.dtype import DType
 
 
@@ -108,8 +107,3 @@ class Fused:
             known[row.dest] = z
         for n, out in enumerate(outs):
             mover(self.pool, out.buf.dtype)(out, known[f"o{n}"])
-
-
-def kernels(pool: Pool, rows: Rows) -> Rows:
-    kernel = Fused(pool, rows)
-    return {("fused", dtype): kernel for dtype in ALL}

@@ -19,12 +19,15 @@ from tutor.backends.opencl import (
     windows,
 )
 from tutor.backends.opencl.memory import DeviceMemory, Pool, Rows
+from tutor.backends.signatures import SIGNATURES
 from tutor.dtype import DType, float64
 
-FAMILIES = (
-    elementwise, moving, products, reduce, scan, scores, windows, norms, attention, draws,
-    updates,
-)  # fmt: skip
+Maker = Callable[[Pool, str, DType], Callable[..., None]]
+MAKERS: dict[str, Maker] = {}  # by kernel; its dtypes are those of signatures.py
+for _family in (
+    elementwise, moving, products, reduce, scan, scores, windows, norms, attention, draws, updates,
+):  # fmt: skip
+    MAKERS |= _family.KERNELS
 
 
 class DeviceTable(Rows):
@@ -41,10 +44,13 @@ class DeviceTable(Rows):
 
 def rows_of(where: Pool) -> Rows:
     """All kernels, using the memory of that pool."""
-    rows: Rows = {}
-    for family in FAMILIES:
-        rows |= family.kernels(where)
-    rows |= fused.kernels(where, rows)
+    rows: Rows = {
+        (name, dtype): made(where, name, dtype)
+        for name, made in MAKERS.items()
+        for dtype in SIGNATURES[name].dtypes
+    }
+    chains = fused.Fused(where, rows)
+    rows |= {("fused", dtype): chains for dtype in SIGNATURES["fused"].dtypes}
     if not where.place.has_double:
         rows = {key: kernel for key, kernel in rows.items() if key[1] is not float64}
     return rows

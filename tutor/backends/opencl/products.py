@@ -8,36 +8,31 @@ of two vectors of results in registers and iterates over k once, with one multip
 It needs y's rows contiguous; otherwise y is copied first, at the cost of y's size. `DOTS` is for
 operands that are both contiguous along k, as in x @ w.T: SIDE x SIDE results, each as a vector of
 sums.
+
+The C of a Program (programs/source/products.py) cuts the same product into tiles of its own: it
+knows all sizes, and leaves vectors to its compiler. Only the type of the sums is common.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from typing import Any
 
-from tutor.backends.opencl.handwritten import at, dense, filled, hand, longs, width
-from tutor.backends.opencl.launch import LONG, rounded_up
-from tutor.backends.opencl.memory import Pool, Rows
+from tutor.backends.opencl.handwritten import Kernel, Text, dense, filled, hand, permuted
+from tutor.backends.opencl.launch import rounded_up
+from tutor.backends.opencl.memory import Pool
 from tutor.backends.registry import Operand
-from tutor.backends.signatures import SIGNATURES
-from tutor.dtype import DType, float32, float64, uint32, uint64
+from tutor.dtype import DType, float32, float64
 
-HEAD = """
-kernel void NAME(
-    global Z_m *z, const int64_t z0, global const Z_m *x, const int64_t x0, const int64_t xb,
-    const int64_t xr, const int64_t xc, global const Z_m *y, const int64_t y0, const int64_t yb,
-    const int64_t yr, const int64_t yc, global const Z_m *bias, const int64_t b0, const int64_t b1,
-    const int64_t m, const int64_t k, const int64_t n) {
-"""
+HEAD = "{}(X *z, const X *x, xb, xr, xc, const X *y, yb, yr, yc, const X *bias, b1, m, k, n)"
 END = """
 #define RESULT(a, j) (A_t)((a) + BIAS(j))
 #define CUT(v) (RELU && (v) <= 0 ? 0 : (v))
 """
 
-TILES = (
-    HEAD
-    + """
+TILES = Text(HEAD.format("matmul_tiles"), """
     local A_t xs[16][65];
     local A_t ys[16][65];
     const int64_t lx = get_local_id(0), ly = get_local_id(1), lane = ly * 16 + lx;
@@ -51,9 +46,9 @@ TILES = (
             const int64_t kk = e % 16, i = first_i + e / 16, c = e % 64, j = first_j + c;
             const int64_t kx = from + kk, ky = from + e / 64;
             xs[kk][e / 16] =
-                i < m && kx < k ? (A_t)LOAD_Z(x[x0 + batch * xb + i * xr + kx * xc]) : 0;
+                i < m && kx < k ? (A_t)LOAD_X(x[batch * xb + i * xr + kx * xc]) : 0;
             ys[e / 64][c] =
-                j < n && ky < k ? (A_t)LOAD_Z(y[y0 + batch * yb + ky * yr + j * yc]) : 0;
+                j < n && ky < k ? (A_t)LOAD_X(y[batch * yb + ky * yr + j * yc]) : 0;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int kk = 0; kk < 16; kk++)
@@ -67,36 +62,32 @@ TILES = (
             const int64_t i = first_i + ly + 16 * r, j = first_j + lx + 16 * c;
             if (i < m && j < n) {
                 const A_t v = RESULT(a[r][c], j);
-                z[z0 + (batch * m + i) * n + j] = STORE_Z((Z_t)CUT(v));
+                z[(batch * m + i) * n + j] = STORE_X((X_t)CUT(v));
             }
         }
-}
-"""
-)
+""", free=True)  # fmt: skip
 
 # Vectors in clang's syntax, which all drivers for CPUs use: as an operand, and as memory holds it,
 # at the address of any number. OpenCL's vector functions are avoided: if PoCL 3.0 does not know a
 # processor with AVX-512, it compiles them for AVX-512 but the kernel for an older processor, and
 # each call breaks. With contraction allowed, a += x * y is one fma.
 SIMD = """
-typedef Z_m A_v __attribute__((ext_vector_type(LANES)));
-typedef Z_m A_u __attribute__((ext_vector_type(LANES), aligned(sizeof(Z_m))));
+typedef X_m A_v __attribute__((ext_vector_type(LANES)));
+typedef X_m A_u __attribute__((ext_vector_type(LANES), aligned(sizeof(X_m))));
 #define GET(p) (*(global const A_u *)(p))
 #define PUT(p, v) (*(global A_u *)(p) = (v))
 """
 
-VECTORS = (
-    HEAD
-    + """
+VECTORS = Text(HEAD.format("matmul_vectors"), """
     #pragma OPENCL FP_CONTRACT ON
     const int64_t wide = n < 2 * LANES ? n : 2 * LANES, columns = (n + wide - 1) / wide;
     const int64_t tile = get_global_id(0), batch = get_global_id(1), i = tile / columns * ROWS;
     if (i >= m) return;
     /* the last tile ends where its row does: some columns of it are another one's, too */
     const int64_t end = (tile % columns + 1) * wide, j = (end < n ? end : n) - wide;
-    global const Z_m *right = y + y0 + batch * yb + j;
-    global const Z_m *left = x + x0 + batch * xb + i * xr;
-    global Z_m *to = z + z0 + (batch * m + i) * n + j;
+    global const X_m *right = y + batch * yb + j;
+    global const X_m *left = x + batch * xb + i * xr;
+    global X_m *to = z + (batch * m + i) * n + j;
     const int64_t rows = m - i < ROWS ? m - i : ROWS;
     int64_t row[ROWS]; /* beyond the end the last one is taken again, and not written */
     for (int r = 0; r < ROWS; r++) row[r] = (r < rows ? r : rows - 1) * xr;
@@ -117,7 +108,7 @@ VECTORS = (
             #pragma unroll
             for (int side = 0; side < 2; side++) {
                 A_v v = a[r][side];
-                if (BIASED) v += GET(bias + b0 + j + side * LANES);
+                if (BIASED) v += GET(bias + j + side * LANES);
                 if (RELU) v = v <= 0 ? (A_v)0 : v;
                 if (r < rows) PUT(to + r * n + side * LANES, v);
             }
@@ -130,18 +121,14 @@ VECTORS = (
             const A_t one = RESULT(sum, j + c);
             to[r * n + c] = CUT(one);
         }
-}
-"""
-)
+""", free=True)  # fmt: skip
 
-DOTS = (
-    HEAD
-    + """
+DOTS = Text(HEAD.format("matmul_dots"), """
     #pragma OPENCL FP_CONTRACT ON
     const int64_t columns = (n + SIDE - 1) / SIDE, tile = get_global_id(0);
     const int64_t batch = get_global_id(1), i = tile / columns * SIDE, j = tile % columns * SIDE;
     if (i >= m) return;
-    global const Z_m *xs = x + x0 + batch * xb + i * xr, *ys = y + y0 + batch * yb + j * yc;
+    global const X_m *xs = x + batch * xb + i * xr, *ys = y + batch * yb + j * yc;
     A_v a[SIDE][SIDE];
     int64_t row[SIDE], column[SIDE]; /* beyond the end as above */
     for (int r = 0; r < SIDE; r++) {
@@ -170,13 +157,10 @@ DOTS = (
                 sum += xs[row[r] + rest] * ys[column[c] + rest];
             if (i + r < m && j + c < n) {
                 const A_t one = RESULT(sum, j + c);
-                z[z0 + (batch * m + i + r) * n + j + c] = CUT(one);
+                z[(batch * m + i + r) * n + j + c] = CUT(one);
             }
         }
-}
-"""
-)
-TYPES = [None, LONG, None, *longs(4), None, *longs(4), None, *longs(5)]
+""", free=True)  # fmt: skip
 # By floats per vector: SIDE of `DOTS`, with SIDE * SIDE vectors of results; and ROWS of `VECTORS`,
 # with two vectors each. With 8 floats there are 16 registers, with 16 there are 32.
 BLOCKS = {8: (3, 6), 16: (4, 8)}
@@ -194,11 +178,18 @@ def across(number: str, lanes: int) -> str:
     return "\n".join([*lines, f"    return {now};", "}\n"])
 
 
-def accumulated(dtype: DType) -> DType:
-    """The accumulator dtype of products: integers wrap as unsigned ones."""
-    if dtype.is_float:
-        return width(dtype)
-    return uint64 if dtype.itemsize == 8 else uint32
+@functools.cache
+def definitions(pool: Pool, dtype: DType, biased: bool, relu: bool, vectors: bool) -> str:
+    """The words of the texts."""
+    c, lanes = pool.place.c, 4 * pool.place.lanes // dtype.itemsize
+    side, rows = BLOCKS.get(pool.place.lanes, (0, 0))
+    words = {
+        "BIAS(j)": "(A_t)LOAD_X(bias[(j) * b1])" if biased else "0",
+        "BIASED": int(biased), "RELU": int(relu), "LANES": lanes, "SIDE": side, "ROWS": rows,
+    }  # fmt: skip
+    text = f"typedef {c.summed(dtype)} A_t;\n"
+    text += "".join(f"#define {name} {value}\n" for name, value in words.items())
+    return text + (SIMD + across(c.stored[dtype], lanes) if vectors else "") + END
 
 
 def product(
@@ -216,32 +207,22 @@ def product(
     if vectors and y.strides[-1] != 1 and not dots:
         y = dense(pool, y)
         yb = y.shape[-2] * y.shape[-1] if batch > 1 else 0
-    text = f"""#define BIAS(j) {"(A_t)LOAD_Z(bias[b0 + (j) * b1])" if bias is not None else "0"}
-#define BIASED {int(bias is not None)}
-#define RELU {int(relu)}
-"""
-    kinds = {"Z": dtype, "A": accumulated(dtype)}
-    bias = bias if bias is None else dense(pool, bias)
-    begin = bias if bias is not None else z
-    b1 = bias.strides[0] if bias is not None else 0
-    args = (
-        *at(z), *at(x), xb, *x.strides[-2:], *at(y), yb, *y.strides[-2:], *at(begin), b1, m, k, n,
-    )  # fmt: skip
+    text = definitions(pool, dtype, bias is not None, relu, vectors)
+    begin = z if bias is None else dense(pool, bias)
+    b1 = 0 if bias is None else begin.strides[0]
+    args = (z, x, xb, *x.strides[-2:], y, yb, *y.strides[-2:], begin, b1, m, k, n)
+    each = TILES
+    local: tuple[int, ...] = (16, 16, 1)
+    sizes: tuple[int, ...] = (rounded_up(n, 64) // 4, rounded_up(m, 64) // 4, batch)
     if vectors:
         wide = 4 * pool.place.lanes // dtype.itemsize
         side, high = BLOCKS[pool.place.lanes]
         rows, columns = (side, side) if dots else (high, 2 * wide)
-        text += f"#define LANES {wide}\n#define SIDE {side}\n#define ROWS {high}\n"
-        text += SIMD + across(pool.place.c.stored[dtype], wide) + END
-        name, each = ("matmul_dots", DOTS) if dots else ("matmul_vectors", VECTORS)
-        kernel = hand(pool, name, each, kinds, TYPES, text)
         tiles = -(-m // rows) * -(-n // columns)
         group = 4 if tiles < 64 else 8
-        kernel((rounded_up(tiles, group), batch), (group, 1), *args)
-    else:
-        kernel = hand(pool, "matmul_tiles", TILES, kinds, TYPES, text + END)
-        sizes = (rounded_up(n, 64) // 4, rounded_up(m, 64) // 4, batch)
-        kernel(sizes, (16, 16, 1), *args)
+        each = DOTS if dots else VECTORS
+        sizes, local = (rounded_up(tiles, group), batch), (group, 1)
+    hand(pool, each, {"X": dtype}, text)(sizes, local, *each.arguments(args))
 
 
 def batched(pool: Pool, x: Operand) -> tuple[Operand, int]:
@@ -255,37 +236,28 @@ def batched(pool: Pool, x: Operand) -> tuple[Operand, int]:
     return x, lead[-1][1] if lead else 0
 
 
-class Matmul:
+class Matmul(Kernel):
     """`kernel(out, x, y)`"""
-
-    def __init__(self, pool: Pool) -> None:
-        self.pool = pool
 
     def __call__(self, out: Any, x: Any, y: Any) -> None:
         filled(self.pool, out, lambda z: product(self.pool, z, x, y))
 
 
-class Linear:
+class Linear(Kernel):
     """`kernel(out, x, w, b, relu=)`: x @ w.T + b"""
 
-    def __init__(self, pool: Pool) -> None:
-        self.pool = pool
-
     def __call__(self, out: Any, x: Any, w: Any, b: Any, *, relu: bool = False) -> None:
-        pool = self.pool
-        turned = Operand(w.buf, w.shape[::-1], w.strides[::-1], w.offset)
-        rows = math.prod(x.shape[:-1])
-        flat = dense(pool, x)
+        turned = permuted(w, (1, 0))
+        rows, n = math.prod(x.shape[:-1]), w.shape[0]
+        (flat,) = self.dense(x)
         if len(x.shape) != 2:
             flat = Operand(flat.buf, (rows, x.shape[-1]), (x.shape[-1], 1), flat.offset)
 
         def fill(z: Any) -> None:
-            n = w.shape[0]
-            product(pool, Operand(z.buf, (rows, n), (n, 1), z.offset), flat, turned, b, relu)
+            z = Operand(z.buf, (rows, n), (n, 1), z.offset)
+            product(self.pool, z, flat, turned, b, relu)
 
-        filled(pool, out, fill)
+        filled(self.pool, out, fill)
 
 
-def kernels(pool: Pool) -> Rows:
-    rows: Rows = {("matmul", dtype): Matmul(pool) for dtype in SIGNATURES["matmul"].dtypes}
-    return rows | {("linear", dtype): Linear(pool) for dtype in SIGNATURES["linear"].dtypes}
+KERNELS = {"matmul": Matmul, "linear": Linear}

@@ -12,67 +12,44 @@ import math
 from typing import Any
 
 from tutor._storage.layout import axes_of
-from tutor.backends.codegen.dialect import Dialect, limits
-from tutor.backends.codegen.expressions import expression
-from tutor.backends.opencl.handwritten import (
-    at,
-    dense,
-    filled,
-    fresh,
-    hand,
-    longs,
-    permuted,
-    run,
-    width,
-)
-from tutor.backends.opencl.launch import LONG
-from tutor.backends.opencl.memory import Pool, Rows
+from tutor.backends.codegen import folds
+from tutor.backends.opencl.handwritten import Kernel, Text, dense, filled, permuted
+from tutor.backends.opencl.memory import Pool
 from tutor.backends.signatures import SIGNATURES
-from tutor.dtype import DType, int64, uint64
+from tutor.dtype import DType, int64
 
 ENOUGH = 2048  # work-items that keep a device busy
 SHORT = 64  # terms that one work-item always adds alone
 
-FOLD = """
-kernel void NAME(
-    global Z_m *z, const int64_t z0, global const X_m *x, const int64_t x0, const int64_t n,
-    const int64_t lanes, const int64_t inner, const int64_t terms, const int64_t count) {
-    const int64_t at = get_global_id(0);
-    if (at < count) {
-        const int64_t i = at % inner, p = at / inner % lanes, o = at / inner / lanes;
-        A_t a = NEUTRAL;
-        for (int64_t k = p; k < n; k += lanes) {
-            const A_t b = (A_t)LOAD_X(x[x0 + (o * n + k) * inner + i]);
-            a = BOTH;
-        }
-        z[z0 + at] = STORE_Z((Z_t)(LAST));
+# The C of a Program folds a contiguous row in the order of simd_cpp's tree, to have its bits; here
+# work-items share a row. So the loops are two, and what they do to two terms is one: codegen/folds.
+FOLD = Text("fold(Z *z, const X *x, n, lanes, inner, terms)", """
+    const int64_t i = at % inner, p = at / inner % lanes, o = at / inner / lanes;
+    A_t a = NEUTRAL;
+    for (int64_t k = p; k < n; k += lanes) {
+        const A_t b = (A_t)LOAD_X(x[(o * n + k) * inner + i]);
+        a = BOTH;
     }
-}
-"""
+    z[at] = STORE_Z((Z_t)(LAST));
+""")  # fmt: skip
 
-POSITION = """
-kernel void NAME(
-    global int64_t *z, const int64_t z0, global const X_m *x, const int64_t x0,
-    global const int64_t *known, const int64_t first, const int64_t n, const int64_t lanes,
-    const int64_t inner, const int64_t whole, const int64_t count) {
-    const int64_t at = get_global_id(0);
-    if (at < count) {
-        const int64_t i = at % inner, p = at / inner % lanes, o = at / inner / lanes;
-        int64_t best = -1;
-        X_t a = 0;
-        for (int64_t k = p; k < n; k += lanes) {
-            const int64_t place = first ? k : known[(o * n + k) * inner + i];
-            const X_t b = LOAD_X(x[x0 + (o * whole + place) * inner + i]);
-            const bool equal = a == b || (a != a && b != b);
-            if (best < 0 || (b != b && a == a) || b SIGN a || (equal && place < best)) {
-                a = b;
-                best = place;
-            }
+# Lanes are not in the order of their terms: of equal ones the smaller position wins.
+POSITION = Text(
+    "position(int64_t *z, const X *x, const int64_t *known, first, n, lanes, inner, whole)", """
+    const int64_t i = at % inner, p = at / inner % lanes, o = at / inner / lanes;
+    int64_t best = -1;
+    X_t a = 0;
+    for (int64_t k = p; k < n; k += lanes) {
+        const int64_t place = first ? k : known[(o * n + k) * inner + i];
+        const X_t b = LOAD_X(x[(o * whole + place) * inner + i]);
+        const bool equal = a == b || (a != a && b != b);
+        if (best < 0 || (b != b && a == a) || b SIGN a || (equal && place < best)) {
+            a = b;
+            best = place;
         }
-        z[z0 + at] = best;
     }
-}
-"""
+    z[at] = best;
+""")  # fmt: skip
 
 
 def seen(pool: Pool, x: Any, axis: Any) -> tuple[Any, int, int, int]:
@@ -98,40 +75,21 @@ def lanes_of(outer: int, n: int, inner: int) -> int:
     return max(16, -(-int(math.sqrt(n)) // 16) * 16) if n < 1 << 16 else n // 256
 
 
-def accumulator(kernel: str, dtype: DType) -> DType:
-    """The dtype in which terms are folded."""
-    if kernel in ("max", "min"):
-        return dtype
-    return width(dtype) if dtype.is_float else uint64
-
-
-def folding(kernel: str, dtype: DType, acc: DType, c: Dialect) -> tuple[str, str]:
-    """The initial value of a fold, and the expression that combines two terms."""
-    if kernel in ("max", "min"):
-        name = "maximum" if kernel == "max" else "minimum"
-        ends = limits(dtype) if dtype.is_integer else ("0", "1")
-        if dtype.is_float:
-            ends = ("-INFINITY", "INFINITY")
-            return ends[kernel == "min"], f"{name}_{c.computed(dtype)}(a, b)"
-        return ends[kernel == "min"], expression(name, dtype, ["a", "b"], c)
-    return ("1", "a * b") if kernel == "prod" else ("0", "a + b")
-
-
-class Fold:
+class Fold(Kernel):
     """`kernel(out, x, axis=)`: sum, prod, mean, max, min."""
 
-    def __init__(self, pool: Pool, kernel: str, dtype: DType) -> None:
-        self.pool, self.kernel, self.dtype = pool, kernel, dtype
-        self.acc = accumulator(kernel, dtype)
-        neutral, both = folding(kernel, dtype, self.acc, pool.place.c)
-        self.more = f"#define NEUTRAL {neutral}\n#define BOTH {both}\n"
+    def __init__(self, pool: Pool, name: str, dtype: DType) -> None:
+        super().__init__(pool, name, dtype)
+        self.acc = folds.accumulator(name, dtype)
+        neutral, both = folds.neutral(name, dtype), folds.combined(name, dtype, "a", "b", self.c)
+        self.more = f"#define NEUTRAL {neutral}\n#define BOTH {both}\n#define LAST "
 
-    def step(self, of: DType, to: DType, last: bool) -> Any:
-        kinds = {"X": of, "Z": to, "A": self.acc}
-        value = "a / (A_t)terms" if last and self.kernel == "mean" else "a"
-        more = f"{self.more}#define LAST {value}\n"
-        types = [None, LONG, None, *longs(6)]
-        return hand(self.pool, self.kernel, FOLD, kinds, types, more)
+    def step(self, z: Any, x: Any, lanes: int, outer: int, n: int, inner: int, terms: int) -> None:
+        """Fold n terms into this many lanes."""
+        last = "a / (A_t)terms" if lanes == 1 and self.name == "mean" else "a"
+        kinds = {"X": x.buf.dtype, "Z": z.buf.dtype, "A": self.acc}
+        self.run(FOLD, outer * lanes * inner, z, x, n, lanes, inner, terms,
+                 more=f"{self.more}{last}\n", kinds=kinds)  # fmt: skip
 
     def __call__(self, out: Any, x: Any, *, axis: Any) -> None:
         if 0 in out.shape:
@@ -143,45 +101,37 @@ class Fold:
         """z (outer, inner) from x (outer, n, inner)."""
         terms = n
         while (lanes := lanes_of(outer, n, inner)) > 1:
-            part = fresh(self.pool, (outer, lanes, inner), self.acc)
-            step = self.step(x.buf.dtype, self.acc, False)
-            run(step, outer * lanes * inner, *at(part), *at(x), n, lanes, inner, terms)
+            part = self.fresh((outer, lanes, inner), self.acc)
+            self.step(part, x, lanes, outer, n, inner, terms)
             x, n = part, lanes
-        step = self.step(x.buf.dtype, z.buf.dtype, True)
-        run(step, outer * inner, *at(z), *at(x), n, 1, inner, terms)
+        self.step(z, x, 1, outer, n, inner, terms)
 
 
-class Position:
+class Position(Kernel):
     """`kernel(out, x, axis=)`: argmax, argmin. Launches pass positions to each other."""
-
-    def __init__(self, pool: Pool, kernel: str, dtype: DType) -> None:
-        self.pool, self.kernel, self.dtype = pool, kernel, dtype
 
     def __call__(self, out: Any, x: Any, *, axis: Any) -> None:
         if 0 in out.shape:
             return
         found, outer, n, inner = seen(self.pool, x, axis)
-        sign = f"#define SIGN {'>' if self.kernel == 'argmax' else '<'}\n"
-        types = [None, LONG, None, LONG, None, *longs(6)]
-        step = hand(self.pool, self.kernel, POSITION, {"X": self.dtype}, types, sign)
+        sign = f"#define SIGN {'>' if self.name == 'argmax' else '<'}\n"
+
+        def step(z: Any, known: Any, first: bool, left: int, lanes: int) -> None:
+            self.run(POSITION, outer * lanes * inner, z, found, known, int(first), left, lanes,
+                     inner, n, more=sign)  # fmt: skip
 
         def fill(z: Any) -> None:
-            known, left, first = z, n, 1
+            known, left, first = z, n, True
             while (lanes := lanes_of(outer, left, inner)) > 1:
-                part = fresh(self.pool, (outer, lanes, inner), int64)
-                each = at(part), at(found), at(known)[0]
-                run(step, outer * lanes * inner, *each[0], *each[1], each[2], first, left, lanes,
-                    inner, n)  # fmt: skip
-                known, left, first = part, lanes, 0
-            run(step, outer * inner, *at(z), *at(found), at(known)[0], first, left, 1, inner, n)
+                part = self.fresh((outer, lanes, inner), int64)
+                step(part, known, first, left, lanes)
+                known, left, first = part, lanes, False
+            step(z, known, first, left, 1)
 
         filled(self.pool, out, fill)
 
 
-def kernels(pool: Pool) -> Rows:
-    rows: Rows = {}
-    for row in SIGNATURES.values():
-        if row.form == "reduce":
-            made = Position if row.name.startswith("arg") else Fold
-            rows |= {(row.name, dtype): made(pool, row.name, dtype) for dtype in row.dtypes}
-    return rows
+KERNELS = {
+    row.name: Position if row.name.startswith("arg") else Fold
+    for row in SIGNATURES.values() if row.form == "reduce"
+}  # fmt: skip

@@ -14,7 +14,7 @@ from tutor.backends.codegen import elements
 from tutor.backends.codegen.updates import UPDATES
 from tutor.backends.opencl.elementwise import Elements
 from tutor.backends.opencl.handwritten import fresh, width
-from tutor.backends.opencl.memory import Pool, Rows
+from tutor.backends.opencl.memory import Pool
 from tutor.backends.registry import Operand
 from tutor.backends.signatures import SIGNATURES, dtype_of
 from tutor.dtype import DType, float64
@@ -64,6 +64,4 @@ class Update:
         self.each(p, *ins[: self.count - 1], *cells)
 
 
-def kernels(pool: Pool) -> Rows:
-    return {(name, dtype): Update(pool, name, dtype)
-            for name in UPDATES for dtype in SIGNATURES[name].dtypes}  # fmt: skip
+KERNELS = dict.fromkeys(UPDATES, Update)

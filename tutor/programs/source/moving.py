@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tutor._storage.layout import axis_of
-from tutor.backends.codegen.expressions import expression, loaded, stored
+from tutor.backends.codegen import elements
+from tutor.backends.codegen.elements import moved
 from tutor.backends.codegen.loops import (
     Axis,
     Lines,
@@ -16,7 +17,6 @@ from tutor.backends.codegen.loops import (
     named,
     ordered,
 )
-from tutor.dtype import bool_
 from tutor.programs.program import Walk
 from tutor.programs.source.call import Call, Function
 
@@ -25,12 +25,6 @@ def axis_in(call: Call, dims: int) -> int:
     axis = call.step.params["axis"]
     assert isinstance(axis, int | tuple)
     return axis_of(axis if isinstance(axis, int) else axis[0], dims)
-
-
-def moved(call: Call, to: Sequence[Var], operand: int, of: Sequence[Var]) -> Lines:
-    """One number from an operand to out. Bools become 0 or 1, whatever their byte was."""
-    place = call.place(operand, of)
-    return [f"{call.place(0, to)} = {f'{place} != 0' if call.dtype(0) is bool_ else place};"]
 
 
 def part(call: Call, operand: int, first: int) -> list[Lines]:
@@ -42,7 +36,7 @@ def part(call: Call, operand: int, first: int) -> list[Lines]:
     variables = named(joined(ordered(axes_of(x.shape, *strides))))
     to = call.place(0, variables, str(first))
     place = call.place(operand, variables)
-    return loops(variables, [f"{to} = {f'{place} != 0' if call.dtype(0) is bool_ else place};"])
+    return loops(variables, [moved(call.dtype(0), to, place)])
 
 
 def cat(call: Call) -> Function:
@@ -89,12 +83,8 @@ def checked(call: Call, operand: int, size: int) -> list[Lines]:
 
 def position(call: Call, operand: int, variables: Sequence[Var], size: int) -> list[Lines]:
     """The index as `at`, counted from the front; checked again, since another thread may write."""
-    place = call.place(operand, variables)
-    return [
-        [f"int64_t at = {place};"],
-        [f"if (at < 0) at += {size};"],
-        [f"if (!(0 <= at && at < {size})) return 1;"],
-    ]
+    lines = elements.position(call.place(operand, variables), str(size))
+    return [*([line] for line in lines), [f"if (!(0 <= at && at < {size})) return 1;"]]
 
 
 def gather(call: Call) -> Function:
@@ -107,7 +97,8 @@ def gather(call: Call) -> Function:
     stay = tuple(0 if a == axis else s for a, s in enumerate(x.strides))
     variables = named(joined(ordered(axes_of(out.shape, out.strides, stay, index.strides))))
     at = Var("at", Axis(size, (0, step, 0)))
-    body = [*position(call, 2, variables, size), moved(call, variables, 1, [*variables, at])]
+    to, place = call.place(0, variables), call.place(1, [*variables, at])
+    body = [*position(call, 2, variables, size), [moved(call.dtype(0), to, place)]]
     return Function(*checked(call, 2, size), *loops(variables, *body), refuses=True)
 
 
@@ -127,7 +118,8 @@ def index_select(call: Call) -> Function:
     rest = named(inner, "jklmn")
     at = Var("at", Axis(size, (0, x.strides[axis], 0)))
     every_one = [*outer, *rest]
-    move = loops(rest, moved(call, every_one, 1, [*every_one, at]))
+    to, place = call.place(0, every_one), call.place(1, [*every_one, at])
+    move = loops(rest, [moved(call.dtype(0), to, place)])
     body = loops(outer, *position(call, 2, outer, size), *move)
     return Function(*checked(call, 2, size), *body, refuses=True)
 
@@ -144,18 +136,15 @@ def scatter(call: Call) -> Function:
     axis = axis_in(call, len(out.shape)) if out.shape else 0
     size, step = (out.shape[axis], out.strides[axis]) if out.shape else (1, 0)
     copy = named(joined(ordered(axes_of(out.shape, out.strides, x.strides))))
-    first = [] if x == out else loops(copy, moved(call, copy, 1, copy))
+    before = moved(dtype, call.place(0, copy), call.place(1, copy))
+    first = [] if x == out else loops(copy, [before])
     if 0 in index.shape:
         return Function(*first)
     still = (0,) * len(index.shape)
     stay = tuple(0 if a == axis else s for a, s in enumerate(out.strides))
     variables = named(axes_of(index.shape, stay, still, index.strides, src.strides))
     at = Var("at", Axis(size, (step, 0, 0, 0)))
-    to, value = call.place(0, [*variables, at]), call.value(3, variables)
-    if adds:
-        value = expression("add", dtype, [loaded(dtype, to), value], call.c)
-        value = stored(dtype, value)
-    else:
-        value = value if dtype is bool_ else call.place(3, variables)
-    body = loops(variables, *position(call, 2, variables, size), [f"{to} = {value};"])
+    to, place = call.place(0, [*variables, at]), call.place(3, variables)
+    put = elements.added(dtype, to, place, call.c) if adds else moved(dtype, to, place)
+    body = loops(variables, *position(call, 2, variables, size), [put])
     return Function(*checked(call, 2, size), *first, *body, refuses=True)

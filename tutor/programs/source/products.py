@@ -38,7 +38,9 @@ def linear(call: Call) -> Function:
     def end(value: str, j: str) -> str:
         bias = loaded(call.step.dtype, f"b[{summed([(j, b.strides[0])])}]")
         value = f"{value} + {bias}"
-        return f"above_0_{kind_of(call)}({value})" if call.step.params["relu"] else value
+        return (
+            f"relu_{call.c.summed(call.step.dtype)}({value})" if call.step.params["relu"] else value
+        )
 
     return product(call, w.strides[1], w.strides[0], (0,) * (len(call.walks[0].shape) - 2), end)
 
@@ -58,7 +60,7 @@ class Product:
     def __init__(self, call: Call, k: int, j: int, lead: Shape, end: End) -> None:
         self.call, self.end, self.dtype = call, end, call.step.dtype
         out, x = call.walks[:2]
-        self.kind = kind_of(call)
+        self.kind = call.c.summed(self.dtype)
         self.m = out.shape[-2] if len(out.shape) > 1 else 1
         self.n, self.terms = out.shape[-1], x.shape[-1]
         self.i = (out.strides[-2], x.strides[-2]) if len(out.shape) > 1 else (0, 0)
@@ -228,9 +230,3 @@ class Product:
         step = "j++" if many == 1 else f"j += {many}"
         limit = f"j < {self.n}" if many == 1 else f"j + {many} <= {self.n}"
         return block(f"for (; {limit}; {step})", *body)
-
-
-def kind_of(call: Call) -> str:
-    """The type of the sums; for integers an unsigned one, which wraps."""
-    dtype = call.step.dtype
-    return call.c.unsigned(dtype) if dtype.is_integer else call.c.computed(dtype)

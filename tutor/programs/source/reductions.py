@@ -15,8 +15,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from tutor._storage.layout import axes_of as axes_named
-from tutor.backends.codegen.dialect import Dialect, limits
-from tutor.backends.codegen.expressions import expression, loaded, stored
+from tutor.backends.codegen import folds
+from tutor.backends.codegen.dialect import Dialect
+from tutor.backends.codegen.expressions import loaded, stored
 from tutor.backends.codegen.loops import (
     LETTERS,
     Axis,
@@ -30,7 +31,7 @@ from tutor.backends.codegen.loops import (
     ordered,
     summed,
 )
-from tutor.dtype import DType, float32, float64, uint64
+from tutor.dtype import DType
 from tutor.programs.source.call import Call, Function
 
 LANES, BLOCK, TILE = 32, 512, 64
@@ -121,38 +122,22 @@ def placed(
 
 
 def fold_of(kernel: str, dtype: DType, out: DType, c: Dialect) -> Fold:
-    if kernel in ("max", "min"):
-        name = "maximum" if kernel == "max" else "minimum"
-        ends = (
-            ("-INFINITY", "INFINITY")
-            if dtype.is_float
-            else limits(dtype)
-            if dtype.is_integer
-            else ("0", "1")
-        )
-        kind = c.computed(dtype)
-
-        def both(a: str, b: str) -> str:
-            if dtype.is_float:
-                return f"{a} = {name}_{kind}({a}, {b});"
-            return f"{a} = {expression(name, dtype, [a, b], c)};"
-
+    acc = folds.accumulator(kernel, dtype)
+    kind, neutral = c.computed(acc), folds.neutral(kernel, dtype)
+    if kernel in folds.CHOOSE:
         return Fold(
-            kind, ends[kernel == "min"], both, "",
+            kind, neutral, lambda a, b: f"{a} = {folds.combined(kernel, dtype, a, b, c)};", "",
             lambda found, _: stored(out, found),
         )  # fmt: skip
     sign = "*" if kernel == "prod" else "+"
     if dtype.is_float:
-        kind = c.computed(float64 if dtype is float64 else float32)
         return Fold(
-            kind, "1" if kernel == "prod" else "0", lambda a, b: f"{a} {sign}= {b};",
-            "product" if kernel == "prod" else "sum",
+            kind, neutral, lambda a, b: f"{a} {sign}= {b};", "product" if sign == "*" else "sum",
             lambda found, n: stored(out, f"{found} / {n}" if kernel == "mean" else found),
         )  # fmt: skip
-    wide, kind = c.stored[uint64], c.stored[out]
     return Fold(
-        wide, "1" if kernel == "prod" else "0", lambda a, b: f"{a} {sign}= ({wide}){b};", "",
-        lambda found, _: found if kind == wide else f"({kind}){found}",
+        kind, neutral, lambda a, b: f"{a} {sign}= ({kind}){b};", "",
+        lambda found, _: found if out is acc else f"({c.stored[out]}){found}",
     )  # fmt: skip
 
 

@@ -13,23 +13,23 @@ import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from tutor._storage.bits import UNSIGNED, pack, unpack
 from tutor._storage.memory import Holder, Memory
+from tutor.backends import registry
 from tutor.backends.registry import Operand
-from tutor.backends.signatures import SIGNATURES
 from tutor.backends.step import Step, emit
 from tutor.core.buffer import Buffer
-from tutor.dtype import DType, bool_, float64
+from tutor.dtype import DType, bool_
 from tutor.errors import TutorError
 from tutor.programs.program import Program, Slot, walks
 from tutor.programs.source.compiler import CompilerError, load
 from tutor.programs.source.function import CompiledProgram
 from tutor.programs.source.text import source
 from tutor.programs.source.unfold import unfolded
-from tutor.testing.cases.bounds import COMPUTED, NORMAL, ROUNDOFF, SMALLEST, STEPWISE, factor
-from tutor.testing.cases.draws import Case
+from tutor.testing.cases.bounds import bounds
+from tutor.testing.cases.draws import Case, Spec
 from tutor.testing.cases.operands import BufferMemory
 from tutor.testing.conformance import agreement, fraction, ulps
 
@@ -179,7 +179,7 @@ def same_but_nan(a: bytes, b: bytes, dtype: DType) -> bool:
 def differing(step: Step, before: Images, after: Images, got: Images) -> str:
     """The first number outside the allowed error, in words; empty if there is none."""
     kind, limit = agreement(step.kernel, step.dtype)
-    sums: dict[Slot, list[float]] | None = None
+    sums: dict[Slot, dict[int, float]] | None = None
     for slot in after:
         if got[slot] == after[slot]:
             continue
@@ -195,7 +195,7 @@ def differing(step: Step, before: Images, after: Images, got: Images) -> str:
             if not slot.dtype.is_float:
                 far = math.inf
             elif kind == "sum":
-                far = fraction(x, y, slot.dtype, sums[slot][n] if sums and slot in sums else None)
+                far = fraction(x, y, slot.dtype, sums.get(slot, {}).get(n) if sums else None)
             else:
                 cells = [memoryview(image[slot]).cast(bits)[n] for image in (after, got)]
                 far = ulps(x, y, cells[0], cells[1], width)
@@ -204,92 +204,15 @@ def differing(step: Step, before: Images, after: Images, got: Images) -> str:
     return ""
 
 
-def allowed(step: Step, before: Images) -> dict[Slot, list[float]]:
-    """c v S + s for each number that a kernel of class `sum` writes: S is computed by the library
-    itself, in float64 on magnitudes."""
-    dtype = step.dtype
-    v = ROUNDOFF[dtype if step.kernel in STEPWISE else COMPUTED[dtype]]
-    c = factor(step.kernel, cast(Case, step))
-    return {
-        slot: [c * v * total + SMALLEST[dtype] for total in sums]
-        for slot, sums in magnitudes(step, before).items()
-    }
-
-
-def magnitudes(step: Step, before: Images) -> dict[Slot, list[float]]:
-    kernel, dtype = step.kernel, step.dtype
-    scores = "softmax" in kernel or "cross_entropy" in kernel
-    wide: dict[Slot, BufferMemory] = {}
-    types = SIGNATURES[kernel].types
-    for n, w in enumerate(walks(step)):
-        letter = types[min(n, len(types) - 1)].replace("+", "T")
-        values = unpack(before[w.buf], w.buf.dtype)
-        if letter == "d" and n == types.find("d"):  # the rate, negated so that nothing cancels
-            values = [-x for x in values]
-        elif w.buf.dtype.is_float and not scores:
-            values = [abs(x) for x in values]
-        wide[w.buf] = held(values, float64 if w.buf.dtype.is_float else w.buf.dtype)
-    out, *ins = [Operand(wide[w.buf], *w[1:]) for w in walks(step)]
-    slots = {w.buf for w in step.writes}
-    if scores:
-        found = of_scores(step, out, ins, NORMAL[dtype])
-        return {cast(Slot, w.buf): unpack(found.buf.raw.tobytes(), float64) for w in [step.out]}
-    emit(Step(kernel, float64, out, tuple(ins), step.params))
-    return {cast(Slot, s): unpack(wide[cast(Slot, s)].raw.tobytes(), float64) for s in slots}
-
-
-def held(values: list[Any], dtype: DType) -> BufferMemory:
-    block = BufferMemory(Memory(len(values), dtype.itemsize, dtype.format), dtype)
-    if values:
-        block.raw[:] = pack(values, dtype)
-    return block
-
-
-def of_scores(step: Step, out: Operand, ins: list[Operand], least: float) -> Operand:
-    """S of a softmax and its loss, see cases/bounds.py; z is the result's place."""
-    x = ins[0]
-    axis = step.params.get("axis", len(x.shape) - 1)
-
-    def fresh() -> Operand:
-        return x._replace(buf=held([0.0] * len(unpack(x.buf.raw.tobytes(), float64)), float64))
-
-    def run(kernel: str, to: Operand, *given: Operand, **params: object) -> Operand:
-        emit(Step(kernel, float64, to, given, params))
-        return to
-
-    def number(value: float, like: Operand) -> Operand:
-        still = (0,) * len(like.shape)
-        return Operand(held([value], float64), like.shape, still, 0)
-
-    if step.kernel == "cross_entropy":  # scale * (1 + loss), for each row
-        one = {"scale": abs(float(str(step.params["scale"])))}
-        rows = math.prod(x.shape[:-1]) if not out.shape else 1
-        run("cross_entropy", out, x, ins[1], **one)
-        run("abs", out, out)
-        return run("add", out, out, number(one["scale"] * rows, out))
-    logs = run("log_softmax", fresh(), x, axis=axis)
-    far = run("sub", fresh(), number(1.0, x), logs)
-    result = out if step.kernel != "cross_entropy_grad" else fresh()
-    if step.kernel == "log_softmax":
-        return run("copy", result, far)
-    terms = run("exp", fresh(), logs)
-    terms = run("mul", terms, terms, far)
-    run("add", result, terms, number(least, x))
-    if step.kernel == "softmax":
-        return result
-    return gradient(step, out, ins, result, run, number)
-
-
-def gradient(
-    step: Step, out: Operand, ins: list[Operand], terms: Operand, run: Any, number: Any
-) -> Operand:
-    """scale * |g| * (terms + |softmax - [j = t]|)"""
-    x, target, g = ins
-    scale = abs(float(str(step.params["scale"])))
-    run("cross_entropy_grad", out, x, target, number(1.0, g), scale=1.0)
-    run("abs", out, out)
-    run("add", out, out, terms)
-    rows = Operand(g.buf, x.shape, (*g.strides, 0), g.offset)
-    run("mul", out, out, rows)
-    run("abs", out, out)
-    return cast(Operand, run("mul", out, out, number(scale, x)))
+def allowed(step: Step, before: Images) -> dict[Slot, dict[int, float]]:
+    """The bound of cases/bounds.py for each position that a kernel of class `sum` writes. The sums
+    of magnitudes are those of the library itself, in float64."""
+    all_of_it = walks(step)
+    specs = [Spec(w.buf.dtype, w.shape, (), "", *w[2:], w.buf.count) for w in all_of_it]
+    case = Case(specs[0], tuple(specs[1:]), step.params)
+    memory = [before[w.buf] for w in all_of_it]
+    found: dict[Slot, dict[int, float]] = {}
+    for i, limits in bounds(step.kernel, step.dtype, case, memory, registry.current()).items():
+        places = zip(specs[i].positions(), limits, strict=True)
+        found.setdefault(all_of_it[i].buf, {}).update(places)
+    return found

@@ -53,11 +53,13 @@ def written(kernel: str, case: Case) -> tuple[int, ...]:
     return WRITTEN.get(kernel, (0, 1) if case.in_place else (0,))
 
 
-def bounds(kernel: str, dtype: DType, case: Case, before: list[bytes]) -> dict[int, list[float]]:
-    """c v S + s for each element of each operand that the kernel writes."""
+def bounds(
+    kernel: str, dtype: DType, case: Case, before: list[bytes], backend: str = "python_ref"
+) -> dict[int, list[float]]:
+    """c v S + s for each element of each operand that the kernel writes. S is that backend's."""
     v = ROUNDOFF[dtype if kernel in STEPWISE else COMPUTED[dtype]]
     c = factor(kernel, case)
-    sums = magnitudes(kernel, case, before)
+    sums = magnitudes(kernel, case, before, backend)
     return {i: [c * v * total + SMALLEST[dtype] for total in sums[i]] for i in sums}
 
 
@@ -87,7 +89,9 @@ def factor(kernel: str, case: Case) -> int:
     return x[axis] + rows + 8
 
 
-def magnitudes(kernel: str, case: Case, before: list[bytes]) -> dict[int, list[float]]:
+def magnitudes(
+    kernel: str, case: Case, before: list[bytes], backend: str = "python_ref"
+) -> dict[int, list[float]]:
     """S for each element of each operand that the kernel writes."""
     specs = (case.out, *case.ins)
     values: list[Any] = [
@@ -97,7 +101,7 @@ def magnitudes(kernel: str, case: Case, before: list[bytes]) -> dict[int, list[f
     if kernel in network.KERNELS:
         return network.magnitudes(kernel, case, values[1:])
     if "cross_entropy" in kernel or "softmax" in kernel:
-        return {0: of_softmax(kernel, case, *values[1:])}
+        return {0: of_softmax(kernel, case, backend, *values[1:])}
     kept = (1, 2) if kernel == "max_pool2d_grad" else ()  # compared, not added
     out, *ins = (
         wide(spec, v and [abs(x) for x in v] if spec.dtype.is_float and i not in kept else v)
@@ -107,14 +111,16 @@ def magnitudes(kernel: str, case: Case, before: list[bytes]) -> dict[int, list[f
     if at >= 0:
         ins[at] = wide(ins[at], [-x for x in ins[at].values or ()])
     absolute = Case(out, tuple(ins), case.params)
-    after = call(kernel, absolute)
+    after = call(kernel, absolute, backend)
     return {i: elements((out, *ins)[i], after[i]) for i in WRITTEN.get(kernel, (0,))}
 
 
-def of_softmax(kernel: str, case: Case, x: list[float], *rest: list[Any]) -> list[float]:
+def of_softmax(
+    kernel: str, case: Case, backend: str, x: list[float], *rest: list[Any]
+) -> list[float]:
     spec, axis = wide(case.ins[0], x), case.params.get("axis", -1)
     z = Spec(float64, spec.shape, None, *spec[3:])
-    logs = elements(z, call("log_softmax", Case(z, (spec,), {"axis": axis}))[0])
+    logs = elements(z, call("log_softmax", Case(z, (spec,), {"axis": axis}), backend)[0])
     least = NORMAL[case.out.dtype]
     terms = [least + (math.exp(log) * (1 - log) if log > -math.inf else 0.0) for log in logs]
     if kernel == "softmax":
@@ -139,6 +145,6 @@ def wide(spec: Spec, values: list[Any] | None) -> Spec:
     return Spec(dtype, spec.shape, values, "contiguous", contiguous_strides(spec.shape), 0, count)
 
 
-def call(kernel: str, case: Case) -> list[bytes]:
-    exactly = registry.table("python_ref")[kernel, float64]
+def call(kernel: str, case: Case, backend: str) -> list[bytes]:
+    exactly = registry.table(backend)[kernel, float64]
     return execute(through(kernel, float64, exactly), case, images(case))
