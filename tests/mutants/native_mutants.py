@@ -350,20 +350,20 @@ NATIVE_MUTANTS = [
     Mutant(
         "the collector does not look behind what is hidden from it", f"{CPP}/engine/edges.cpp",
         "if (const int found = Py_TYPE(behind)->tp_traverse(behind, visit, arg)) return found;", "",
-        "core/test_edges.py",
+        "core/test_op_edges.py",
         "a graph that a hook of its own refers to is never freed",
     ),
     Mutant(
         "an operand that is got out of a graph stays hidden", f"{CPP}/engine/edges.cpp",
         "if (given.ready) show(object);", "",
-        "core/test_edges.py",
+        "core/test_op_edges.py",
         "a graph that refers to one of its operands by another way is never freed",
     ),
     Mutant(
         "any number of ops is hidden behind one", f"{CPP}/engine/edges.cpp",
         "if (edges_of(op)->hidden + more > MOST || !can_be_hidden(behind)) continue;",
         "if (!can_be_hidden(behind)) continue;",
-        "core/test_edges.py core/test_depth.py",
+        "core/test_op_edges.py core/test_engine_depth.py",
         "a walk of the collector through a long graph overflows the stack",
     ),
     Mutant(
