@@ -122,7 +122,7 @@ sanitize: ## run the backends' tests under the address and undefined-behaviour s
 	LD_PRELOAD="$$($(CXX) -print-file-name=$(ASAN)) $$($(CXX) -print-file-name=libstdc++.so)" \
 	    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
 	    TUTOR_BACKEND=simd $(VENV)-sanitize/bin/python -m pytest --capture=sys tests/backends \
-	    tests/programs/test_replay.py $(ARGS)
+	    tests/testing tests/programs/test_replay.py $(ARGS)
 
 # Data races: the thread pool and kernels called from several Python threads, in a build of their
 # own. Without address randomisation, which this sanitizer of GCC 12 does not get along with.

@@ -87,7 +87,7 @@ COUNTS = {
     "backends/cuda/test_cuda_sources.py": 117,
     "backends/opencl/test_opencl.py": 263,
     "interop/test_pytorch.py": 52,
-    "nn/test_functional_grids.py": 80,
+    "nn/test_grids.py": 80,
     "nn/test_utils_rnn.py": 76,
     "onnx/test_reading_from_pytorch.py": 6,
     "onnx/test_onnx.py": 150,

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tutor import __main__ as command_line
-from tutor.backends import conformance
+from tutor.testing import conformance
 from tutor.training import screen
 
 

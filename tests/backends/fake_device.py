@@ -16,8 +16,8 @@ from tutor._storage.device_memory import is_elsewhere
 from tutor._storage.memory import Memory
 from tutor.backends import python_ref, transfers
 from tutor.backends.bytecode import DIVIDES
-from tutor.backends.matrix_signatures import signature_of
 from tutor.backends.registry import Kernel, Operand, Table
+from tutor.backends.signatures import signature_of
 from tutor.dtype import DType
 
 

@@ -16,9 +16,6 @@ from tutor._storage.layout import contiguous_strides
 from tutor._storage.memory import Memory
 from tutor.backends import bytecode, costs, registry, simd_cpp
 from tutor.backends.bytecode import Instruction
-from tutor.backends.cases import chains
-from tutor.backends.cases.draws import Case, Draw
-from tutor.backends.cases.operands import BufferMemory, elements, execute, images, operand
 from tutor.backends.registry import Operand, Table
 from tutor.backends.shape_rules import without
 from tutor.backends.signatures import SIGNATURES
@@ -43,6 +40,9 @@ from tutor.errors import (
     ShapeError,
     TutorError,
 )
+from tutor.testing.cases import chains
+from tutor.testing.cases.draws import Case, Draw
+from tutor.testing.cases.operands import BufferMemory, elements, execute, images, operand
 
 DTYPES = pytest.mark.parametrize("dtype", TABLE, ids=lambda d: d.name)
 

@@ -10,9 +10,10 @@ import pytest
 
 import tutor
 from tutor import Tensor, nn, optim
-from tutor.backends import conformance, registry
+from tutor.backends import registry
 from tutor.dtype import bfloat16, bool_, float16, float32, int32
 from tutor.errors import KernelNotFound
+from tutor.testing import conformance
 
 TABLE = numpy_backend.table()
 SOME = {row: kernel for row, kernel in TABLE.items() if row[1] in (bool_, int32, float16, float32)}

@@ -10,12 +10,13 @@ import pytest
 from backend_names import BACKENDS
 
 from tutor import Buffer, Tensor, use_backend
-from tutor.backends import cases, registry
-from tutor.backends.cases.bounds import WRITTEN
-from tutor.backends.cases.draws import Case, Draw
-from tutor.backends.cases.operands import elements, execute, images
+from tutor.backends import registry
 from tutor.backends.signatures import TABLE_OF_KERNELS
 from tutor.dtype import DType, bool_
+from tutor.testing import cases
+from tutor.testing.cases.bounds import WRITTEN
+from tutor.testing.cases.draws import Case, Draw
+from tutor.testing.cases.operands import elements, execute, images
 
 # Every kernel that reads bools, at one dtype: of bools themselves, or with a mask among its inputs.
 ROWS = [

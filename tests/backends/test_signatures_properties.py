@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 
 from tutor._storage.bits import pack, unpack
 from tutor._storage.layout import axes_of
-from tutor.backends import conformance, registry
-from tutor.backends.cases import CASES, elementwise, reduce, scan
-from tutor.backends.cases.draws import LAYOUTS, OUT_LAYOUTS, Case, Draw, Spec, specials
-from tutor.backends.cases.elementwise import allowed, domains
-from tutor.backends.cases.operands import execute, images
+from tutor.backends import registry
 from tutor.backends.signatures import SIGNATURES
 from tutor.dtype import TABLE, DType, bool_, float32
+from tutor.testing import conformance
+from tutor.testing.cases import CASES, elementwise, reduce, scan
+from tutor.testing.cases.draws import LAYOUTS, OUT_LAYOUTS, Case, Draw, Spec, specials
+from tutor.testing.cases.elementwise import allowed, domains
+from tutor.testing.cases.operands import execute, images
 
 KERNELS = [
     name

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from tutor.backends import registry
-from tutor.backends.cases.draws import Case, Draw
-from tutor.backends.cases.operands import execute, images
 from tutor.backends.signatures import SIGNATURES
 from tutor.dtype import DType, bool_, float32, int8, int32, int64
 from tutor.errors import DomainError, OutOfRangeError, ShapeError, TutorError
+from tutor.testing.cases.draws import Case, Draw
+from tutor.testing.cases.operands import execute, images
 
 
 def refuse(backend: str, kernel: str, dtype: DType, case: Case, error: type[TutorError]) -> None:

@@ -16,14 +16,15 @@ import pytest
 from backend_names import BACKENDS, LEVELS
 
 from tutor import Buffer, Tensor, use_backend
-from tutor.backends import cases, registry, simd_cpp
-from tutor.backends.cases import reduce
-from tutor.backends.cases.bounds import UPDATES, WRITTEN, bounds
-from tutor.backends.cases.draws import OUT_LAYOUTS, Case, Draw
-from tutor.backends.cases.operands import elements, execute, images
-from tutor.backends.conformance import agreement, differences
+from tutor.backends import registry, simd_cpp
 from tutor.backends.signatures import SIGNATURES, TABLE_OF_KERNELS
 from tutor.dtype import TABLE, DType, bfloat16, float16, float32, float64, int64, uint32, uint64
+from tutor.testing import cases
+from tutor.testing.cases import reduce
+from tutor.testing.cases.bounds import UPDATES, WRITTEN, bounds
+from tutor.testing.cases.draws import OUT_LAYOUTS, Case, Draw
+from tutor.testing.cases.operands import elements, execute, images
+from tutor.testing.conformance import agreement, differences
 
 PAGE = Path(__file__).parents[2] / "docs" / "kernels.md"
 ROUNDING = [row for row in TABLE_OF_KERNELS if row.agree != "exact"]

@@ -9,8 +9,8 @@ from at_once import at_once
 
 import tutor
 from tutor import Tensor, no_grad, simd_cpp
-from tutor.core.engine.forward import OBSERVERS
 from tutor.core.op import Op
+from tutor.core.op.catalogue import on_op
 from tutor.errors import DTypeError, GraphError, ShapeError
 
 pytestmark = pytest.mark.usefixtures("place")
@@ -552,12 +552,12 @@ def test_observers_of_ops_see_each_one_with_its_result(recording):
 
     x = leaf(2.0, 3.0)
     simd_cpp.use_twins(False)
-    OBSERVERS.append(observer)
+    on_op.provide(observers=(observer,))
     try:
         with tutor.set_grad_enabled(recording):
             y = (x.reshape(1, 2) * 2 > 5).cast("int64")
     finally:
-        OBSERVERS.remove(observer)
+        on_op.provide(observers=())
         simd_cpp.use_twins(True)
     assert [name for name, _, _ in seen] == ["reshape", "mul", "gt", "cast"]
     assert [linked for _, linked, _ in seen] == [recording, recording, False, False]

@@ -27,7 +27,7 @@ BLOCK = re.compile(
 
 # What must hold of the library with the new op and kernel in it. (-k chooses among them.)
 TESTS = (
-    "ops backends/test_agree.py backends/python_ref/test_python_ref.py"
+    "ops testing/test_conformance.py backends/python_ref/test_python_ref.py"
     " backends/test_signatures_same_bits.py functions/test_functions.py exhaustive test_imports.py"
     " test_names.py test_cpp_shape.py docs/test_words.py"
 )

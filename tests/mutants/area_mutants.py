@@ -151,7 +151,7 @@ AREA_MUTANTS = [
     Mutant(
         "pixels of a large image are counted in float32", "tutor/nn/grids.py",
         "if each < 1 << 24 else", "if each < 1 << 60 else",
-        "nn/test_functional_grids.py", "behind 2**24 pixels every second one is its neighbour",
+        "nn/test_grids.py", "behind 2**24 pixels every second one is its neighbour",
         "told_apart",
     ),
     # ---- attention and norms ---------------------------------------------------------------------

@@ -6,7 +6,7 @@ ATTENTION, EINSUM = "tutor/nn/attention.py", "tutor/functions/einsum.py"
 GRIDS, RESAMPLING = "tutor/nn/grids.py", "tutor/nn/resampling.py"
 SIZES, MATRICES = "tutor/linalg/sizes.py", "tutor/linalg/ops.py"
 BY_HAND, OF_EINSUM = "nn/test_attention.py", "oracle/test_oracle.py"
-OF_MATRICES, OF_GRIDS = "linalg/test_linalg.py", "nn/test_functional_grids.py"
+OF_MATRICES, OF_GRIDS = "linalg/test_linalg.py", "nn/test_grids.py"
 
 FUNCTION_MUTANTS = [
     # ---- attention -------------------------------------------------------------------------------

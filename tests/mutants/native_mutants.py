@@ -4,7 +4,7 @@ from mutant import Mutant
 
 SHORTCUT = "programs/test_shortcut.py"
 CPP = "tutor/backends/simd_cpp"
-AGREE = "backends/test_agree.py::test_agrees"
+AGREE = "testing/test_conformance.py::test_agrees"
 BLOCKS = "backends/simd_cpp/test_kernels_block_sizes.py::test_both_sides_of_a_block_boundary"
 SAME = "backends/test_signatures_same_bits.py::test_"
 

@@ -99,9 +99,9 @@ PARALLEL_MUTANTS = [
         "DataLoader(device=) is accepted, and the first layer refuses the batch",
     ),
     Mutant(
-        "a ring sends once too often", "tutor/distributed/cost.py",
+        "a ring sends once too often", "benchmarks/cost.py",
         "return 2 * (ranks - 1) * (link", "return 2 * ranks * (link",
-        "distributed/test_cost.py",
+        "test_cost_of_ranks.py",
         "one rank by itself waits for its own message",
         only="formula",
     ),

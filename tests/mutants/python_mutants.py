@@ -364,7 +364,7 @@ PYTHON_MUTANTS = [
         "y = x * 2; x += 1 in a lazy block: y is twice the new x",
     ),
     Mutant(
-        "what an array of NumPy's shares is put off, too", "tutor/_storage/memory.py",
+        "what an array of NumPy's shares is put off, too", "tutor/programs/capture.py",
         "return _references(buf) == _FEWEST", "return True",
         "programs/test_lazy_buffers.py",
         "the array shows the numbers from before a change in place",
@@ -408,7 +408,7 @@ PYTHON_MUTANTS = [
     ),
     Mutant(
         "a derivative of a derivative goes around the node", "tutor/programs/backward.py",
-        "engine._unfold = unfold\n", "",
+        "bounds_checks.before_read.provide(graph=unfold)\n", "",
         "programs/test_backward.py",
         "a gradient penalty has no gradient",
         "second_derivative",
@@ -821,7 +821,7 @@ PYTHON_MUTANTS = [
         "a model that was moved cannot be trained any more",
     ),
     Mutant(
-        "what PyTorch negates late is taken as it lies", "tutor/methods/interop.py",
+        "what PyTorch negates late is taken as it lies", "tutor/methods/arrays.py",
         'x = getattr(x, "resolve_neg", lambda: x)()', "pass",
         "interop/test_pytorch.py",
         "an imaginary part comes into a data set with the wrong sign", "negated",

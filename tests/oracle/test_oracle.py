@@ -56,7 +56,7 @@ OTHERS = {
     "reduced", "total", "alike", "as_tensor", "by_rows", "settings", "spelled", "whole_number",
     "t", "dim", "ndimension", "size", "realize", "cpu", "is_floating_point", "expand_as",
     "reshape_as", "view_as", "dropout",  # which draws: tests/nn/test_norm.py
-    "affine_grid", "grid_sample",  # tests/nn/test_functional_grids.py
+    "affine_grid", "grid_sample",  # tests/nn/test_grids.py
     *BY_PYTORCHS_NAMES,
     *(name for name in OPS if name.startswith("bitwise_")),
 }  # fmt: skip

@@ -66,6 +66,7 @@ def whole_channels(name: str, input: Tensor, p: float, training: bool, dims: int
 # ---- layers --------------------------------------------------------------------------------------
 
 
+@spelled
 class Chance(Module):
     """A layer with a probability p. `inplace` is accepted and changes nothing: no input is ever
     overwritten."""
@@ -74,37 +75,25 @@ class Chance(Module):
         self.p = float(checks.number(f"{type(self).__name__}(p=...)", p, 0, 1, nan=False))
 
 
-@spelled
 class Dropout(Chance):
     """In training each number is 0 with probability p, else x / (1 - p), which preserves its mean;
     in eval() it is x (Srivastava et al. 2014). The random numbers come from the generator that
     `tutor.manual_seed` sets."""
 
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__(p, inplace)
-
     def forward(self, x: Tensor) -> Tensor:
         return dropout(x, self.p, self.training)
 
 
-@spelled
 class Dropout1d(Chance):
     """Like Dropout, but for whole channels of x (N, C, L) (Tompson et al. 2015): neighbours in a
     channel are so alike that one would replace the other."""
-
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__(p, inplace)
 
     def forward(self, x: Tensor) -> Tensor:
         return dropout1d(x, self.p, self.training)
 
 
-@spelled
 class Dropout2d(Chance):
     """Like Dropout, but for whole channels of x (N, C, H, W): see Dropout1d."""
-
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__(p, inplace)
 
     def forward(self, x: Tensor) -> Tensor:
         return dropout2d(x, self.p, self.training)

@@ -20,9 +20,9 @@ from tutor._storage import bounds_checks
 from tutor._util.callers import user_line
 from tutor.backends import simd_cpp
 from tutor.backends.step import Step, watch
-from tutor.core.engine.forward import OBSERVERS
 from tutor.core.engine.grad_mode import no_grad
 from tutor.core.op import Op
+from tutor.core.op.catalogue import on_op
 from tutor.errors import ExportError
 from tutor.methods.tensor import Tensor
 
@@ -158,11 +158,11 @@ def trace(
 def engine_in_python(observer: Callable[[Op, Tensor], None]) -> Iterator[None]:
     """Runs Ops with the Engine in Python, in all threads, and shows each to the observer."""
     simd_cpp.use_twins(False)
-    OBSERVERS.append(observer)
+    on_op.provide(observers=(observer,))
     try:
         yield
     finally:
-        OBSERVERS.remove(observer)
+        on_op.provide(observers=())
         simd_cpp.use_twins(True)
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from tutor._storage import bounds_checks
 from tutor._storage.layout import reach
 from tutor._storage.memory import held
 from tutor.backends.step import WATCHES, mode
@@ -320,7 +321,7 @@ def unfold(root: Any) -> None:
             unseen.extend(t.op.inputs)
 
 
-engine._unfold = unfold
+bounds_checks.before_read.provide(graph=unfold)
 
 
 def _is_followed() -> bool:

@@ -28,8 +28,7 @@ from backends.cuda_stand_in import Library, forget, in_its_place
 
 import tutor
 from tutor import Tensor, nn, optim
-from tutor.backends import cases, conformance, registry
-from tutor.backends.cases.operands import execute, images, through
+from tutor.backends import registry
 from tutor.backends.cuda import device, driver
 from tutor.backends.cuda.launches import groups_of, parts
 from tutor.backends.cuda.nvrtc import nvrtc
@@ -40,6 +39,8 @@ from tutor.backends.opencl.memory import DeviceMemory
 from tutor.backends.opencl.precision import looser
 from tutor.dtype import BY_NAME, float32, int64
 from tutor.errors import DeviceError, OutOfMemoryError, OutOfRangeError
+from tutor.testing import cases, conformance
+from tutor.testing.cases.operands import execute, images, through
 
 ROOT = Path(__file__).parents[3]
 ON = "cuda:0"

@@ -10,12 +10,13 @@ import pytest
 
 pytest.importorskip("nvidia.cuda_nvrtc")
 
-from tutor.backends import cases
+from paper import Paper
+
 from tutor.backends.cuda.launches import CELLS
 from tutor.backends.cuda.nvrtc import nvrtc
-from tutor.backends.cuda.paper import Paper
 from tutor.backends.signatures import SIGNATURES
 from tutor.errors import DeviceError, ShapeError
+from tutor.testing import cases
 
 
 @pytest.mark.parametrize("name", SIGNATURES)

@@ -16,8 +16,7 @@ import pytest
 pytest.importorskip("pyopencl")
 
 from tutor._storage.memory import Memory
-from tutor.backends import cases, conformance, registry
-from tutor.backends.cases.operands import BufferMemory, execute, images, through
+from tutor.backends import registry
 from tutor.backends.opencl import DEVICE, elementwise, launch, memory, table
 from tutor.backends.opencl import device_context as driver
 from tutor.backends.opencl.device import pool
@@ -33,6 +32,8 @@ from tutor.errors import (
     OutOfMemoryError,
     OutOfRangeError,
 )
+from tutor.testing import cases, conformance
+from tutor.testing.cases.operands import BufferMemory, execute, images, through
 
 if not found():
     pytest.skip("no OpenCL driver with a device is here", allow_module_level=True)

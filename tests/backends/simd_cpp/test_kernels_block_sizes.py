@@ -18,12 +18,12 @@ from backend_names import LEVELS
 from tutor import Buffer, memory, uint8
 from tutor._storage.memory import Memory
 from tutor.backends import registry
-from tutor.backends.cases import chains, elementwise, fused, movement, network, reduce, scan, window
-from tutor.backends.cases.bounds import UPDATES, bounds
-from tutor.backends.cases.draws import Case, Draw
-from tutor.backends.cases.operands import execute, images
-from tutor.backends.conformance import Bounds, agreement, differences
 from tutor.dtype import DType, bool_, float16, float32, float64, int8, int64, uint32
+from tutor.testing.cases import chains, elementwise, fused, movement, network, reduce, scan, window
+from tutor.testing.cases.bounds import UPDATES, bounds
+from tutor.testing.cases.draws import Case, Draw
+from tutor.testing.cases.operands import execute, images
+from tutor.testing.conformance import Bounds, agreement, differences
 
 READ = constants.read()
 Row = tuple[str, DType, Case]

@@ -33,7 +33,7 @@ LAYOUTS = {
 
 
 def close(got: np.ndarray, expected: np.ndarray, x: np.ndarray, axes: tuple[int, ...]) -> bool:
-    """Within the bound of signatures.py's class `sum`: see tutor/backends/cases/bounds.py."""
+    """Within the bound of signatures.py's class `sum`: see tutor/testing/cases/bounds.py."""
     terms = int(np.prod([x.shape[a] for a in axes]))
     sizes = np.abs(x.astype("d")).sum(axes)
     return bool(

@@ -15,13 +15,14 @@ from test_simd_cpp_border import OUTSIDE, UNCOUNTABLE, changed
 from test_simd_cpp_checks import CONV, DTYPES, POOL, SHAPES
 
 from tutor import memory
-from tutor.backends import cases, registry, simd_cpp
-from tutor.backends.cases.operands import execute, images
+from tutor.backends import registry, simd_cpp
 from tutor.backends.registry import Kernel
 from tutor.backends.signatures import TABLE_OF_KERNELS, Signature
 from tutor.backends.simd_cpp import _simd
 from tutor.dtype import BY_NAME, DType, bool_, float32, float64, int64, uint64
 from tutor.errors import DomainError, DTypeError, OutOfMemoryError, OutOfRangeError
+from tutor.testing import cases
+from tutor.testing.cases.operands import execute, images
 
 KERNELS = simd_cpp.table(simd_cpp.levels()[-1])
 ADD = KERNELS["add", float32]

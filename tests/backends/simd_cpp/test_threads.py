@@ -239,8 +239,8 @@ def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 SMALL_STACK = """
 import itertools, threading
-from tutor.backends.cases import draw, large
-from tutor.backends.cases.operands import execute, images
+from tutor.testing.cases import draw, large
+from tutor.testing.cases.operands import execute, images
 from tutor.backends.signatures import TABLE_OF_KERNELS
 from tutor.dtype import float16, float32
 

@@ -12,9 +12,7 @@ import pytest
 import tutor
 from tutor import Tensor, nn, optim
 from tutor._storage.layout import contiguous_strides
-from tutor.backends import cases, conformance, registry
-from tutor.backends.cases.draws import Case, Spec
-from tutor.backends.cases.operands import execute, images, through
+from tutor.backends import registry
 from tutor.backends.signatures import SIGNATURES
 from tutor.backends.step import Step
 from tutor.dtype import TABLE, DType, bool_, float16, float32, int64, uint64
@@ -23,6 +21,9 @@ from tutor.programs.source.compiler import load
 from tutor.programs.source.function import CompiledProgram
 from tutor.programs.source.text import source
 from tutor.programs.source.verify import Memories
+from tutor.testing import cases, conformance
+from tutor.testing.cases.draws import Case, Spec
+from tutor.testing.cases.operands import execute, images, through
 
 Prepared = tuple[str, DType, Case, list[bytes], list[bytes]]  # a case, its memory before and after
 

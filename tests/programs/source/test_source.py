@@ -17,7 +17,6 @@ from compiled_cases import (
 
 from tutor._storage.bits import pack, unpack
 from tutor.backends import registry
-from tutor.backends.cases.bounds import UPDATES
 from tutor.backends.codegen.dialect import OPENCL, real
 from tutor.backends.codegen.expressions import EXPRESSIONS, expression
 from tutor.backends.codegen.loops import summed
@@ -40,6 +39,7 @@ from tutor.programs.source import compiler
 from tutor.programs.source.function import CompiledProgram
 from tutor.programs.source.text import WRITERS, functions_of, source
 from tutor.programs.source.verify import Memories
+from tutor.testing.cases.bounds import UPDATES
 
 GOLDEN = Path(__file__).parent / "source.txt"
 pytestmark = pytest.mark.usefixtures("second_road")

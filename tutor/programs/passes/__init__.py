@@ -27,7 +27,7 @@ from tutor.programs.passes.products import products
 from tutor.programs.passes.ssa import versions
 from tutor.programs.passes.sum_of_slices import pieces
 from tutor.programs.passes.updates import updates
-from tutor.programs.program import Program
+from tutor.programs.program import Program, walks
 
 Pass = Callable[[Program], Program]
 PASSES: dict[str, Pass] = {
@@ -91,7 +91,8 @@ def saved(program: Program, wanted: Collection[str] | None) -> list[str]:
 
 
 def _is_there(step: Step) -> bool:
-    """Does the backend that runs the step have a kernel for it, if it is a chain?"""
-    return step.kernel != "fused" or (
-        ("fused", step.dtype) in registry.table(registry.backend_of(step.device))
+    """Do the backends of its operands have a kernel for it, if it is a chain?"""
+    return step.kernel != "fused" or all(
+        ("fused", step.dtype) in registry.table(registry.backend_of(walk.buf.device))
+        for walk in walks(step)
     )

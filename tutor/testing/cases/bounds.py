@@ -24,11 +24,11 @@ from typing import Any
 
 from tutor._storage.layout import axes_of, contiguous_strides
 from tutor.backends import registry
-from tutor.backends.cases import network
-from tutor.backends.cases.draws import Case, Spec
-from tutor.backends.cases.operands import elements, execute, images, through
 from tutor.backends.signatures import FLOATS, SIGNATURES
 from tutor.dtype import DType, float32, float64
+from tutor.testing.cases import network
+from tutor.testing.cases.draws import Case, Spec
+from tutor.testing.cases.operands import elements, execute, images, through
 
 ROUNDOFF = {dtype: dtype.eps / 2 for dtype in FLOATS}
 SMALLEST = {dtype: dtype.smallest_subnormal for dtype in FLOATS}

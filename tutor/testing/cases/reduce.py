@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from tutor.backends.cases.draws import Case, Draw, Shape, specials
 from tutor.dtype import float16
+from tutor.testing.cases.draws import Case, Draw, Shape, specials
 
 
 def poisoned(d: Draw, shape: Shape) -> list[float]:

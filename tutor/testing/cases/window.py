@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from tutor.backends.cases.draws import Case, Draw
-from tutor.backends.cases.reduce import poisoned
 from tutor.backends.signatures import SIGNATURES
+from tutor.testing.cases.draws import Case, Draw
+from tutor.testing.cases.reduce import poisoned
 
 
 class WindowSizes(NamedTuple):

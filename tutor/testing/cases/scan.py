@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from tutor.backends.cases.draws import Case, Draw, Shape, specials
+from tutor.testing.cases.draws import Case, Draw, Shape, specials
 
 Along = tuple[Shape, int]  # a shape, and the axis to work along
 SHAPES: tuple[Along, ...] = (((3, 5, 11), 0), ((3, 5, 11), 1), ((3, 5, 11), -1), ((37, 3), 0),

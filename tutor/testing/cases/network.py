@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tutor.backends.cases import fused
-from tutor.backends.cases.draws import OUT_LAYOUTS, Case, Draw, Shape, Spec
-from tutor.backends.cases.operands import elements, image
 from tutor.backends.signatures import SIGNATURES
 from tutor.dtype import float32, float64
+from tutor.testing.cases import fused
+from tutor.testing.cases.draws import OUT_LAYOUTS, Case, Draw, Shape, Spec
+from tutor.testing.cases.operands import elements, image
 
 Numbers = Sequence[Any]
 

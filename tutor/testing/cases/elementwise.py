@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from tutor._storage.bits import pack, unpack
-from tutor.backends.cases.draws import (
+from tutor.dtype import TABLE, DType, float32, float64
+from tutor.testing.cases.draws import (
     LAYOUTS,
     LEGAL,
     OUT_LAYOUTS,
@@ -20,7 +21,6 @@ from tutor.backends.cases.draws import (
     representable,
     specials,
 )
-from tutor.dtype import TABLE, DType, float32, float64
 
 SMALL_SHAPES: tuple[Shape, ...] = ((), (1,), (0,), (3, 0, 2), (1, 1, 1), (2, 1, 3))
 LAID_SHAPES: tuple[Shape, ...] = ((5,), (3, 37), (2, 3, 9))

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tutor.backends.cases import (
+from tutor.backends.signatures import SIGNATURES, TABLE_OF_KERNELS
+from tutor.dtype import DType, float32
+from tutor.errors import KernelNotFound
+from tutor.testing.cases import (
     chains,
     elementwise,
     fused,
@@ -20,11 +23,8 @@ from tutor.backends.cases import (
     scan,
     window,
 )
-from tutor.backends.cases.bounds import UPDATES
-from tutor.backends.cases.draws import Case, Draw
-from tutor.backends.signatures import SIGNATURES, TABLE_OF_KERNELS
-from tutor.dtype import DType, float32
-from tutor.errors import KernelNotFound
+from tutor.testing.cases.bounds import UPDATES
+from tutor.testing.cases.draws import Case, Draw
 
 LARGE = 70_001  # elements; more than the largest piece of work for a thread of simd_cpp
 
@@ -88,7 +88,7 @@ def _entry(kernel: str) -> tuple[Small, Large]:
     if kernel not in CASES:
         raise KernelNotFound(
             f"conformance cases for kernel {kernel!r}",
-            f"tutor/backends/cases has cases for {', '.join(CASES)}",
+            f"tutor/testing/cases has cases for {', '.join(CASES)}",
             "add a line to CASES that says how its operands are drawn",
         )
     return CASES[kernel]

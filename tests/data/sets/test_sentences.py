@@ -10,7 +10,8 @@ from fractions import Fraction
 
 import pytest
 
-from tutor.data import grammar, grammar_entropy, grammar_nats, sentences
+from tutor.data import grammar, grammar_entropy, grammar_nats
+from tutor.data.sets import sentences
 from tutor.errors import DataError
 
 RULES = sentences.GRAMMAR

@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 from tutor._storage.bits import pack, unpack
 from tutor._storage.memory import Memory
 from tutor.backends import registry
-from tutor.backends.cases.operands import BufferMemory
-from tutor.backends.conformance import Verdict
 from tutor.backends.matrices.reference import Matrix
 from tutor.backends.matrix_signatures import MATRICES
 from tutor.dtype import DType
 from tutor.errors import KernelNotFound
+from tutor.testing.cases.operands import BufferMemory
+from tutor.testing.conformance import Verdict
 
 SHAPES = ((1, 1), (2, 2), (3, 3), (5, 5), (4, 2), (2, 5))  # the last two if none must be square
 SQUARE = {"solve", "det", "slogdet", "cholesky", "eigh"}

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from tutor.backends import bytecode
 from tutor.backends.bytecode import Instruction
-from tutor.backends.cases.draws import LAYOUTS, OUT_LAYOUTS, Case, Draw, Shape
-from tutor.backends.cases.elementwise import SECOND
 from tutor.backends.shape_rules import without
 from tutor.backends.signatures import FLOATS, SIGNATURES, TABLE_OF_KERNELS
 from tutor.dtype import TABLE, DType, accumulator, bool_
+from tutor.testing.cases.draws import LAYOUTS, OUT_LAYOUTS, Case, Draw, Shape
+from tutor.testing.cases.elementwise import SECOND
 
 # All kernels of chains; those with the same bits everywhere on any input (no integer division, and
 # the sign of nan is not defined); and those that keep small whole numbers small and whole.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tutor.backends.cases.draws import OUT_LAYOUTS, Case, Draw, Shape, Spec, specials
 from tutor.dtype import int64
+from tutor.testing.cases.draws import OUT_LAYOUTS, Case, Draw, Shape, Spec, specials
 
 
 def padded(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tutor.backends.cases.draws import OUT_LAYOUTS, Case, Draw, Shape, Spec
 from tutor.backends.signatures import SIGNATURES
 from tutor.dtype import float64, int64, uint64
+from tutor.testing.cases.draws import OUT_LAYOUTS, Case, Draw, Shape, Spec
 
 # ---- softmax and the cross entropy ---------------------------------------------------------------
 

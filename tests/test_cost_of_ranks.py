@@ -1,11 +1,12 @@
 """The model of what ranks cost: against algorithms that are carried out, message by message."""
 
+import doctest
 from itertools import pairwise
 
 import pytest
 
-from tutor.distributed import cost
-from tutor.distributed.cost import LINKS, MLP, Link, Work, all_reduce, gpt, scaling, step
+from benchmarks import cost
+from benchmarks.cost import LINKS, MLP, Link, Work, all_reduce, gpt, scaling, step
 from tutor.errors import DomainError, TutorError
 
 LINK = Link(3.0, 8.0, "a test")
@@ -130,6 +131,11 @@ def test_every_link_says_where_its_numbers_are_from_and_scales_as_it_should(name
             falls = [s.efficiency for s in found]
             assert all(a >= b > 0 for a, b in pairwise(falls)) or not grows
             assert all(0 < e <= 1 + 1e-12 for e in falls)
+
+
+def test_what_its_docstring_shows_is_true():
+    found = doctest.testmod(cost)
+    assert found.attempted >= 3 and not found.failed
 
 
 def test_mistakes_are_told_in_words():

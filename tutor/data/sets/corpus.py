@@ -20,7 +20,7 @@ from tutor._util import checks, files
 from tutor._util.keyword_aliases import spelled
 from tutor.data.fetch import File, MissingDataError, fetch
 from tutor.data.loader import count
-from tutor.data.sentences import grammar, grammar_entropy
+from tutor.data.sets.sentences import grammar, grammar_entropy
 from tutor.errors import DataError, DTypeError
 
 SHAKESPEARE = File(

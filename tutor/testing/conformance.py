@@ -2,7 +2,7 @@
 
     python -m tutor conformance simd_cpp --level avx2
 
-Each case (tutor/backends/cases) is run by python_ref's kernel and by the one under test, on memory
+Each case (tutor/testing/cases) is run by python_ref's kernel and by the one under test, on memory
 that is the same to the bit. Then every operand's whole memory is compared: results by the class of
 agreement that signatures.py states, everything else (the inputs, and the memory around and between
 the elements of the result) to the bit.
@@ -12,7 +12,7 @@ ulp(n)  at most n units in the last place away, counted on the ladder of all num
         nan, infinities and the sign of zero as in `exact`.
 sum     equal where every order of adding gives the same sum (values that are small integers);
         else within the bound of cases/bounds.py; the worst error is reported as a fraction of it.
-residual  for kernels on matrices: tutor/backends/matrices/agreement.py, a fraction of its bound.
+residual  for kernels on matrices: tutor/testing/matrices.py, a fraction of its bound.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tutor._storage.bits import UNSIGNED
-from tutor.backends import cases, registry
-from tutor.backends.cases.bounds import ROUNDOFF, bounds, written
-from tutor.backends.cases.draws import Case, Spec
-from tutor.backends.cases.operands import elements, execute, images, through
-from tutor.backends.matrix_signatures import signature_of
+from tutor.backends import registry
 from tutor.backends.registry import Table
-from tutor.backends.signatures import SIGNATURES
+from tutor.backends.signatures import SIGNATURES, signature_of
 from tutor.dtype import DType
 from tutor.errors import KernelNotFound
+from tutor.testing import cases
+from tutor.testing.cases.bounds import ROUNDOFF, bounds, written
+from tutor.testing.cases.draws import Case, Spec
+from tutor.testing.cases.operands import elements, execute, images, through
 
 Bounds = Callable[[], dict[int, list[float]]]  # the allowed error of sums: cases/bounds.py
 BOUNDED = ("sum", "residual")  # classes whose error is a fraction of a bound

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tutor.__main__ import main
-from tutor.backends import conformance, registry
-from tutor.backends.matrices import agreement
+from tutor.backends import registry
 from tutor.backends.matrix_signatures import MATRICES
 from tutor.dtype import float32, float64
+from tutor.testing import conformance, matrices
 
 PAGE = Path(__file__).parents[2] / "docs" / "conformance.md"
 BACKENDS = ("python_ref", "simd_cpp")
@@ -21,7 +21,7 @@ BACKENDS = ("python_ref", "simd_cpp")
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("kernel", MATRICES)
 def test_it_agrees(kernel: str, backend: str) -> None:
-    verdicts = agreement.run(backend, [kernel], seed=1)
+    verdicts = matrices.run(backend, [kernel], seed=1)
     assert [v.dtype for v in verdicts] == [float32, float64]
     assert all(v.ok and v.cases >= 24 for v in verdicts), conformance.report(verdicts)
 
@@ -69,7 +69,7 @@ def test_a_fault_is_found(
         return wrong if backend == "simd_cpp" else right
 
     monkeypatch.setattr(registry, "lookup", lookup)
-    verdict = agreement.check("simd_cpp", kernel, float64)
+    verdict = matrices.check("simd_cpp", kernel, float64)
     assert not verdict.ok and verdict.worst > 1 and kernel in verdict.first_failure
     assert "WRONG" in conformance.report([verdict])
 
@@ -87,13 +87,13 @@ def test_a_changed_input_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         return wrong if backend == "simd_cpp" else right
 
     monkeypatch.setattr(registry, "lookup", lookup)
-    assert not agreement.check("simd_cpp", "eigh", float64).ok
+    assert not matrices.check("simd_cpp", "eigh", float64).ok
 
 
 def test_a_backend_without_them_has_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry._tables, "bare", {})
     monkeypatch.setitem(registry._devices, "bare", "cpu")
-    verdicts = agreement.run("bare")
+    verdicts = matrices.run("bare")
     assert [v.cases for v in verdicts] == [0] * 2 * len(MATRICES)
     assert conformance.report(verdicts).count("missing") == len(MATRICES)
 
@@ -108,6 +108,6 @@ def test_the_page_shows_them() -> None:
     lines = PAGE.read_text().splitlines()
     for kernel in MATRICES:
         (shown,) = [line for line in lines if line.startswith(f"| {kernel} |")]
-        (fresh,) = conformance.rows(agreement.run("simd_cpp", [kernel]))
+        (fresh,) = conformance.rows(matrices.run("simd_cpp", [kernel]))
         cells = [cell.strip() for cell in shown.strip("|").split("|")]
         assert [*fresh[:5], fresh[6]] == [*cells[:5], cells[6]], "run make conformance"

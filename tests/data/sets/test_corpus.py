@@ -8,7 +8,8 @@ import hashlib
 import pytest
 
 from tutor import data
-from tutor.data import Text, corpus, grammar, grammar_entropy, grammar_nats, load_text
+from tutor.data import Text, grammar, grammar_entropy, grammar_nats, load_text
+from tutor.data.sets import corpus
 from tutor.errors import DataError
 
 PLAY = "First Citizen:\nBefore we proceed any further, hear me speak.\n\nAll:\nSpeak, speak.\n" * 40

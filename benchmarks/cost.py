@@ -11,8 +11,8 @@ Gropp 2005, "Optimization of collective communication operations in MPICH"; Pata
     doubling   log2 n messages of m bytes: with the neighbour, then with the one 2 away, 4 away, ...
     halving    2 log2 n messages, 2 m (n - 1) / n bytes in all: as doubling, but each exchange
                sends half of the remaining part, and then back again (Rabenseifner 2004)
-    direct     each with each, twice: 2 (n - 1) messages of m / n bytes. collectives.py does this,
-               after a note from each to each: n - 1 more messages
+    direct     each with each, twice: 2 (n - 1) messages of m / n bytes. tutor.distributed does
+               this, after a note from each to each: n - 1 more messages
 
 The time of a step follows: backward fills one bucket after another, and each is sent while the next
 is filled; at the end one more short message counts the rows. Additions are not counted: memory is
@@ -98,7 +98,7 @@ def all_reduce(nbytes: float, ranks: int, link: Link, algorithm: str = "best") -
     if algorithm == "best":
         return min(f(nbytes, ranks, link) for f in ALGORITHMS.values())
     if algorithm not in ALGORITHMS:
-        raise unknown("the algorithm", algorithm, [*ALGORITHMS, "best"], "tutor.distributed.cost")
+        raise unknown("the algorithm", algorithm, [*ALGORITHMS, "best"], "benchmarks/cost.py")
     return ALGORITHMS[algorithm](nbytes, ranks, link)
 
 

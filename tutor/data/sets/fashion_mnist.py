@@ -13,8 +13,8 @@ import hashlib
 from tutor._util.typing import DeviceLike
 from tutor.backends import devices
 from tutor.core.buffer import Buffer
-from tutor.data import mnist
 from tutor.data.fetch import File, fetch, wrong
+from tutor.data.sets import mnist
 from tutor.dtype import uint8
 from tutor.errors import DataError
 from tutor.methods.tensor import Tensor

@@ -14,15 +14,16 @@ import pytest
 from backend_names import BACKENDS, LEVELS
 
 from tutor._storage.bits import unpack
-from tutor.backends import cases, conformance, registry, simd_cpp
-from tutor.backends.cases.bounds import WRITTEN, bounds
-from tutor.backends.cases.draws import LAYOUTS, Case, Draw
-from tutor.backends.cases.operands import elements, execute, images, operand
-from tutor.backends.conformance import check
+from tutor.backends import registry, simd_cpp
 from tutor.backends.matrix_signatures import MATRICES
 from tutor.backends.signatures import SIGNATURES, TABLE_OF_KERNELS
 from tutor.dtype import DType, bfloat16, bool_, float16, float32, float64, int8, int32
 from tutor.errors import KernelNotFound
+from tutor.testing import cases, conformance
+from tutor.testing.cases.bounds import WRITTEN, bounds
+from tutor.testing.cases.draws import LAYOUTS, Case, Draw
+from tutor.testing.cases.operands import elements, execute, images, operand
+from tutor.testing.conformance import check
 
 ROWS = [
     pytest.param(row.name, dtype, id=f"{row.name}-{dtype.name}")

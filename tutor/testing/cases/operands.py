@@ -9,10 +9,10 @@ from typing import Any
 from tutor._storage.bits import UNSIGNED, pack, unpack
 from tutor._storage.layout import contiguous_strides
 from tutor._storage.memory import Holder, Memory
-from tutor.backends.cases.draws import Case, Repeated, Spec
 from tutor.backends.registry import Kernel, Operand
 from tutor.backends.step import Step, emit
 from tutor.dtype import DType
+from tutor.testing.cases.draws import Case, Repeated, Spec
 
 
 class BufferMemory(Holder):  # type: ignore[misc]  # the base is chosen when tutor is imported
