@@ -1,7 +1,7 @@
 """Every optimizer of tutor.optim with settings, and where the numbers come from that it must give.
 
 They are PyTorch's where PyTorch has the optimizer, and those of a formula in NumPy where it has
-none. test_against_torch.py compares them over 50 steps.
+none. test_optim_against_torch.py compares them over 50 steps.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class Devices(Hook):
     """What the trunk asks about devices, and the answers while there is only the host."""
 
     of: Callable[..., str] = staticmethod(_on_host)  # of(name, like): "kind:index", or the default
-    named: tuple[type, ...] = ()  # classes that are accepted in place of a name
+    named: tuple[type, ...] = ()  # classes that are accepted instead of a name
     in_use: Collection[Any] = ()  # the kinds of devices in use, besides the host
     common: Callable[[str, Any], str] = staticmethod(_unknown)  # of a call, if some are in use
     empty: Callable[..., Any] = staticmethod(lambda count, dtype, name: _unknown(name))  # memory
