@@ -14,7 +14,6 @@ PACKAGE = Path(tutor.__file__).parent
 # An operation has one name everywhere: its Op, its layer, and its kernels on a device.
 OP, OTHERS = "ops", ("nn", "backends/opencl")
 SHARED = {
-    "Chain": "a Program's chain, as C for the host and for a device",
     "Conv": "the base of the layers, and the kernels on a device",
     "Draw": "a random number generator: of test cases, and on a device",
     "Fold": "the op, by PyTorch's name; how terms are combined, in C and on a device",
@@ -23,7 +22,6 @@ SHARED = {
     "MaxPool": "the base of the layers, and the kernels on a device",
     "Pool": "the base of the pooling layers, and memory that waits for reuse",
     "Scores": "of a classifier, public; of attention, in C",
-    "Step": "one kernel call; the time of a step of training with ranks, public",
 }
 
 
@@ -46,7 +44,7 @@ def is_one_operation(folders: list[str]) -> bool:
 def test_no_two_classes_share_a_name() -> None:
     found = classes(PACKAGE.rglob("*.py"))
     shared = {name: at for name, at in found.items() if len(at) > 1 and not is_one_operation(at)}
-    assert shared.keys() <= SHARED.keys(), {n: at for n, at in shared.items() if n not in SHARED}
+    assert shared.keys() == SHARED.keys(), shared
 
 
 def test_what_is_one_operation() -> None:

@@ -44,6 +44,7 @@ SUBJECTS = {
     "test_at_once.py": "several threads that use all of the library",
     "test_benchmarks.py": "the folder benchmarks/",
     "test_build_backend.py": "build_backend.py",
+    "test_class_names.py": "the names of all classes",
     "test_cost_of_ranks.py": "benchmarks/cost.py",
     "test_cpp_shape.py": "how long C++ files and functions may be",
     "test_cycles.py": "every public call: none leaves a cycle that holds a Tensor",

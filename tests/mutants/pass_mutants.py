@@ -172,7 +172,7 @@ PASS_MUTANTS = [
         "x.assign(x @ w + y) reads rows of x that are new",
     ),
     Mutant(
-        "a result takes an input's place while a product is under way", f"{PASSES}/inplace.py",
+        "a result takes an input's place while a product is under way", f"{PASSES}/uses.py",
         'step.kernel == "fused" and product(str(step.params["code"])) is None',
         'step.kernel == "fused"',
         f"{TESTS}/test_passes_inplace.py",

@@ -105,7 +105,7 @@ def test_a_refusal_cannot_be_caught(function: Callable[..., Any]) -> None:
     jitted, x = tutor.jit(function, **STRICT), Tensor([1.0, -2.0, 3.0])
     jitted(x)
     for _ in range(2):
-        with pytest.raises(RecordError, match=r"test_borders\.py:"):
+        with pytest.raises(RecordError, match=r"test_jit_borders\.py:"):
             jitted(x)
     assert counted(jitted) == (0, 0)
     assert bits(jitted.function(x)) == bits(function(x))
@@ -132,7 +132,7 @@ def test_bytes_are_numbers_too(name: str) -> None:
         pytest.skip("the buffer protocol of a class in Python")
     jitted, x = tutor.jit(BYTES[name], **STRICT), Tensor([1.0, -2.0, 3.0])
     jitted(x)
-    with pytest.raises(RecordError, match=r"the bytes of a Buffer at .*test_borders\.py:"):
+    with pytest.raises(RecordError, match=r"the bytes of a Buffer at .*test_jit_borders\.py:"):
         jitted(x)
     assert BYTES[name](x) is not None
 

@@ -13,13 +13,12 @@ them up in that order: (a + b) + c is not a + (b + c).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextvars import copy_context
 from typing import Any, NamedTuple
 
 from tutor._storage import bounds_checks
 from tutor._storage.layout import reach
 from tutor._storage.memory import held
-from tutor.backends.step import WATCHES, mode, watch
+from tutor.backends.step import WATCHES, mode
 from tutor.core.buffer import Buffer
 from tutor.core.engine import engine
 from tutor.core.op import Op, state_of
@@ -209,16 +208,9 @@ class GraphPart:
         given = self.given(g, saved)
         for buf, _, _ in given:
             held(buf, "to record a backward")  # pending steps are not part of the backward
-        note, asked = Recorder(given, ()), list[str]()
-
-        def run() -> Gradients:
-            recorder.set(note)
-            bounds_checks.closed.set(asked.append)  # numbers read in Python rule out a replay
-            with watch(note.note):
-                return self.walk(node, g)
-
+        note, asked = Recorder(given, ()), list[str]()  # numbers read in Python rule out a replay
         try:
-            gradients = copy_context().run(run)
+            gradients: Gradients = note.run(lambda: self.walk(node, g), asked.append)
         except RecordError:
             self.recordable = False
             return self.walk(node, g)

@@ -19,8 +19,8 @@ from tutor._util.typing import Walked
 from tutor.backends.registry import Kernel
 from tutor.backends.step import Step, emit, mode
 from tutor.core.buffer import Buffer
-from tutor.programs.lazy_buffers import LazySlot, LazyValue, Noted, PendingWork, Promise, run
-from tutor.programs.program import Walk
+from tutor.programs.lazy_buffers import LazyValue, Noted, PendingWork, Promise, run
+from tutor.programs.program import Slot, Walk
 
 
 def note(step: Step, kernel: Kernel) -> None:
@@ -66,12 +66,12 @@ def _values(step: Step) -> dict[int, Found] | None:
         ) or memory.format != buf.dtype.format:
             return None
         elif type(getattr(memory, "owner", None)) is bytes and id(buf) not in written:
-            found[id(buf)] = Found(buf, None, LazyValue(LazySlot(len(buf), buf.dtype, buf)))
+            found[id(buf)] = Found(buf, None, LazyValue(Slot("temp", len(buf), buf.dtype, buf)))
         else:
             del memory
             if not is_alone(buf):
                 return None
-            place = LazySlot(len(buf), buf.dtype, Buffer.over(buf.memory, buf.dtype))
+            place = Slot("temp", len(buf), buf.dtype, Buffer.over(buf.memory, buf.dtype))
             found[id(buf)] = Found(buf, buf.memory, LazyValue(place))
     return found
 
@@ -90,9 +90,8 @@ def _work(
         if id(buf) in made:
             continue
         if id(buf) not in reads and any(_is_whole(w, place) for w in writes if w.buf is buf):
-            place = LazySlot(
-                place.count, place.dtype, device=place.device
-            )  # the old numbers do not matter: use new memory
+            # The old numbers do not matter: use new memory.
+            place = Slot("temp", place.count, place.dtype, device=place.device)
         else:
             overwrites.append(value)
         made[id(buf)] = value = LazyValue(place, noted)
@@ -112,7 +111,7 @@ def _work(
     return PendingWork(over_places, kernel, waits_for, tuple(overwrites), makes), puts
 
 
-def _is_whole(x: Walked, place: LazySlot) -> bool:
+def _is_whole(x: Walked, place: Slot) -> bool:
     return Walk(place, x.shape, x.strides, x.offset).is_whole
 
 

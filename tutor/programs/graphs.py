@@ -20,7 +20,6 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
-from tutor._storage.memory import kept
 from tutor.core.buffer import Buffer
 from tutor.core.engine import engine
 from tutor.core.engine.forward import serials
@@ -30,7 +29,7 @@ from tutor.errors import GraphError, RecordError
 from tutor.methods.tensor import Tensor
 from tutor.programs.backward import GraphPart, GraphTensor, Improve, Kept, Number
 from tutor.programs.kinds import PLAIN
-from tutor.programs.program import Program
+from tutor.programs.program import Program, copied
 from tutor.programs.record import Recorder
 
 
@@ -275,8 +274,7 @@ class _Table:
         slots, buf = self.note.slots, t.buf
         slot = slots.get(id(buf))
         if (slot is None or slot.role == "constant") and id(buf) not in self.results:
-            payload = kept(buf, "a constant", reading=True).raw
-            self.constants[i] = Buffer.from_memory(payload, dtype=buf.dtype, device=buf.device)
+            self.constants[i] = copied(buf)
             return
         inside = t.op in self.number
         there = slot is not None and slot.role in ("input", "state")

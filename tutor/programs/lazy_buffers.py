@@ -2,10 +2,11 @@
 
     Buffer -> Promise -> LazyValue -> Noted -> the values that it reads -> ... back in time
 
-A LazySlot, or place, is memory, allocated or not yet. Its content at one time is a LazyValue: the
-initial content, or the result of a noted step. A step that writes into a place creates its next
-value, and the Buffer gets a Promise of that value. So all references point back in time, there are
-no cycles, and a value that can no longer be read is freed at once, along with its steps.
+A place is memory: a Slot, whose `value` is the Buffer with it, or None until it is allocated. Its
+content at one time is a LazyValue: the initial content, or the result of a noted step. A step that
+writes into a place creates its next value, and the Buffer gets a Promise of that value. So all
+references point back in time, there are no cycles, and a value that can no longer be read is freed
+at once, along with its steps.
 
 Reading a value runs these steps, in the order in which they were noted: the step that makes it; the
 steps that make its inputs; and, if it overwrites another value, the steps that make that value and
@@ -26,15 +27,13 @@ from typing import Any, NamedTuple, TypeVar
 from weakref import ref
 
 from tutor._storage import bounds_checks
-from tutor._storage.memory import kept
 from tutor._util.atomic import Turns, at_once
 from tutor.backends import simd_cpp
 from tutor.backends.registry import Kernel, Operand
 from tutor.backends.step import Step, emit, mode, watchers
 from tutor.core.buffer import Buffer
-from tutor.dtype import DType
 from tutor.errors import TutorError
-from tutor.programs.program import Slot, walks
+from tutor.programs.program import Slot, copied, walks
 from tutor.programs.record import recorder
 from tutor.programs.together import MOST, are_worth_it, filled, may_join
 
@@ -43,24 +42,12 @@ _turns = Turns()  # to run steps
 _serials = itertools.count()
 
 
-class LazySlot(Slot):
-    """Memory for `count` numbers of `dtype`. `value` is the Buffer with that memory, None until it
-    is allocated. (It is a Slot, so steps over places can be read like those of a Program.)"""
-
-    __slots__ = ()
-
-    def __init__(
-        self, count: int, dtype: DType, buf: Buffer | None = None, device: str = "cpu"
-    ) -> None:
-        super().__init__("temp", count, dtype, buf, device)
-
-
 class LazyValue:
     """The content of `place` after `maker` has run (None: now), until a step writes there."""
 
     __slots__ = ("__weakref__", "closed", "handle", "maker", "place", "readers", "room")
 
-    def __init__(self, place: LazySlot, maker: Noted | None = None) -> None:
+    def __init__(self, place: Slot, maker: Noted | None = None) -> None:
         self.place, self.maker = place, maker
         self.closed = False  # has the memory been exposed?
         self.handle: ref[Promise] | None = None
@@ -286,8 +273,7 @@ def _call(noted: Noted, work: PendingWork) -> None:
         if place.value is None:
             fresh[place] = Buffer.empty(place.count, place.dtype, place.device)
         elif not plain and place not in fresh:  # it may be interrupted, so it writes to a copy
-            payload = kept(place.value, "a copy", reading=True).raw
-            fresh[place] = Buffer.from_memory(payload, dtype=place.dtype, device=place.device)
+            fresh[place] = copied(place.value)
     operands = [Operand(fresh.get(w.buf, w.buf.value), *w[1:]) for w in walks(step)]
     done = [partial(setattr, place, "value", buf) for place, buf in fresh.items()]
     done.append(partial(setattr, noted, "work", None))

@@ -26,6 +26,7 @@ from tutor._storage.layout import Shape
 from tutor._storage.memory import kept
 from tutor.backends.registry import DEVICE
 from tutor.backends.step import Step
+from tutor.core.buffer import Buffer
 from tutor.dtype import DType
 from tutor.programs.table import html_table, table
 
@@ -85,6 +86,17 @@ class Walk(NamedTuple):
     def is_dense(self) -> bool:
         """Does it lie in memory row by row, without gaps?"""
         return _is_dense(self.shape, self.strides)
+
+
+def whole(slot: Slot) -> Walk:
+    """Each number of the slot, in order."""
+    return Walk(slot, (slot.count,), (1,))
+
+
+def copied(buf: Any) -> Buffer:
+    """A Buffer with the same numbers, in memory of its own."""
+    raw = kept(buf, "a copy", reading=True).raw
+    return Buffer.from_memory(raw, dtype=buf.dtype, device=buf.device)
 
 
 # The operands of a Step in a Program: out, then the inputs.

@@ -11,7 +11,6 @@ context is noted. A Buffer's role follows from its first appearance:
 
 from __future__ import annotations
 
-import functools
 import gc
 import sys
 from collections.abc import Callable, Iterable
@@ -19,15 +18,15 @@ from contextvars import ContextVar
 from typing import Any
 
 from tutor._storage import bounds_checks
-from tutor._storage.layout import contiguous_strides, reach
-from tutor._storage.memory import held, kept
+from tutor._storage.layout import reach
+from tutor._storage.memory import held
 from tutor._util.callers import user_line
 from tutor._util.typing import Walked
 from tutor.backends.step import Step, watch
 from tutor.core.buffer import Buffer
 from tutor.errors import RecordError
 from tutor.programs.call import BufferWindow
-from tutor.programs.program import Program, Slot, Walk
+from tutor.programs.program import Program, Slot, Walk, copied, whole
 from tutor.programs.ran import unseen
 
 recorder: ContextVar[Recorder | None] = ContextVar("tutor.recorder", default=None)
@@ -71,9 +70,10 @@ class Recorder:
                 self.slots[id(buf)] = Slot("input", count, buf.dtype, buf)
                 self.starts[id(buf)] = start
 
-    def run(self, function: Callable[[], Any]) -> Any:
-        """`function()`, recorded."""
-        before, open_before = recorder.set(self), bounds_checks.closed.set(refuse)
+    def run(self, function: Callable[[], Any], asked: Callable[[str], Any] | None = None) -> Any:
+        """`function()`, recorded. `asked` is told what reads or writes numbers in Python meanwhile;
+        by default that is refused."""
+        before, open_before = recorder.set(self), bounds_checks.closed.set(asked or refuse)
         try:
             with watch(self.note):
                 result = function()
@@ -140,9 +140,7 @@ class Recorder:
     def thaw(self, slot: Slot) -> None:
         """Turn a constant that is about to be written into a temp, into which the Program copies
         the constant's numbers first."""
-        payload = kept(slot.value, "a constant", reading=True).raw
-        frozen = Buffer.from_memory(payload, dtype=slot.dtype, device=slot.device)
-        constant = Slot("constant", slot.count, slot.dtype, frozen)
+        constant = Slot("constant", slot.count, slot.dtype, copied(slot.value))
         slot.role = "temp"
         self.first.append(copy_of(constant, slot))
 
@@ -200,8 +198,6 @@ def is_held(slot: Slot) -> bool:
 
 def copy_of(source: Slot, target: Slot) -> Step:
     """The step that copies all numbers of a slot to another."""
-    shape = (source.count,)
-    whole = functools.partial(Walk, shape=shape, strides=contiguous_strides(shape))
     return Step("copy", source.dtype, whole(target), (whole(source),), {}, user_line())
 
 

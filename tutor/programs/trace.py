@@ -7,7 +7,6 @@ results and side effects of the call.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Collection, Container, Sequence
 from functools import partial
 from typing import Any
@@ -33,7 +32,7 @@ from tutor.programs.names import (
     moves,
     of_call,
 )
-from tutor.programs.passes import possible, saved
+from tutor.programs.passes import improved, saved
 from tutor.programs.ran import Ran, uncollected
 from tutor.programs.record import Recorder
 from tutor.programs.replay import check_apart
@@ -57,7 +56,7 @@ class Trace:
         self.replayed = False
         self.guards, self.names = guards, names
         self.recorded = note.program()
-        self.program = possible(passes, self.recorded)
+        self.program = improved(self.recorded, passes)
         self.replay = Road(self.program)
         self.at: dict[Any, int] = self.replay.at
         self.fixed = [slot.value if slot.role == "state" else None for slot in self.replay.slots]
@@ -89,7 +88,7 @@ class Trace:
         """The savings of the passes, the places of its states, and its guards, line by line."""
         return [
             f"a Program of {len(self.program)} steps, after these passes",
-            *[f"  {line}" for line in saved(passes, self.recorded)],
+            *[f"  {line}" for line in saved(self.recorded, passes)],
             *[f"  {s} is {place}" for s, place in self.program.far_places().items()],
             "that is replayed as long as",
             *[f"  {guard}" for guard in self.guards.texts()],
@@ -164,14 +163,9 @@ class Trace:
         if isinstance(buf, tuple):
             buf, start = buf
             offset += start
-        t = _any_tensor().over(buf, shape, strides, offset)
+        t = Tensor.over(buf, shape, strides, offset)
         t.requires_grad = made.requires_grad
         return t
-
-
-@functools.cache
-def _any_tensor() -> Tensor:
-    return Tensor(0)
 
 
 # ---- recording one -------------------------------------------------------------------------------
@@ -239,7 +233,9 @@ def _trace(
         known = known_to([*arguments, *(p.value for p in moving.places)], moving)
         is_known = lambda t: known.get(id(t))  # noqa: E731
         walked = ended(results, began)
-        graph = graph_of(results, began, note, is_known, handed_out, partial(possible, passes))
+        graph = graph_of(
+            results, began, note, is_known, handed_out, partial(improved, wanted=passes)
+        )
     except RecordError as error:
         return result, error
     del result

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tutor._storage.layout import contiguous_strides
 from tutor.dtype import float32
-from tutor.programs.passes.elements import covers, overlap, same, through, viewed, whole
-from tutor.programs.program import Slot, Walk
+from tutor.programs.passes.elements import covers, overlap, same, through, viewed
+from tutor.programs.program import Slot, Walk, whole
 
 SLOT, OTHER = Slot("temp", 24, float32), Slot("temp", 24, float32)
 

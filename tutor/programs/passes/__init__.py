@@ -10,7 +10,7 @@ Read elements.py and uses.py first: what a step visits, what else visits it, whi
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 
 from tutor.backends import registry
 from tutor.backends.step import Step
@@ -27,7 +27,7 @@ from tutor.programs.passes.products import products
 from tutor.programs.passes.ssa import versions
 from tutor.programs.passes.sum_of_slices import pieces
 from tutor.programs.passes.updates import updates
-from tutor.programs.program import Program
+from tutor.programs.program import Program, walks
 
 Pass = Callable[[Program], Program]
 PASSES: dict[str, Pass] = {
@@ -62,37 +62,27 @@ def improved(program: Program, wanted: Collection[str] | None = None) -> Program
 
 
 def stages(program: Program, wanted: Collection[str] | None = None) -> list[tuple[str, Program]]:
-    """The Program after each pass in `wanted`: ("recorded", program), ("dead", ...), ..."""
+    """The Program after each pass in `wanted`: ("recorded", program), ("dead", ...), ... Without
+    chains if a backend that runs its steps has no kernel for one of them."""
+    names = [name for name in ORDER if wanted is None or name in wanted]
+    found = _after_each(program, names)
+    if all(map(_is_there, found[-1][1])):
+        return found
+    return _after_each(program, [name for name in names if name not in ("fuse", "products")])
+
+
+def _after_each(program: Program, names: Iterable[str]) -> list[tuple[str, Program]]:
     found = [("recorded", program)]
-    for name in ORDER:
-        if wanted is None or name in wanted:
-            found.append((name, PASSES[name](found[-1][1])))
+    for name in names:
+        found.append((name, PASSES[name](found[-1][1])))
     for _, each in found:
         each.uses = None
     return found
 
 
-def possible(wanted: Collection[str] | None, program: Program) -> Program:
-    """`improved`, as far as the backends that run the steps have the kernels for it."""
-    return possible_stages(wanted, program)[-1][1]
-
-
-def possible_stages(wanted: Collection[str] | None, program: Program
-                    ) -> list[tuple[str, Program]]:  # fmt: skip
-    """`stages`, as far as the backends that run the steps have the kernels for it."""
-    on = {slot.device for slot in program.slots}
-    tables = [registry.table(registry.backend_of(device)) for device in on]
-    if all(any(name == "fused" for name, _ in table) for table in tables):
-        found = stages(program, wanted)
-        if all(map(_is_there, found[-1][1])):  # else a chain has an unsupported dtype
-            return found
-    known = PASSES if wanted is None else wanted
-    return stages(program, [name for name in known if name not in ("fuse", "products")])
-
-
-def saved(wanted: Collection[str] | None, program: Program) -> list[str]:
+def saved(program: Program, wanted: Collection[str] | None) -> list[str]:
     """A line for each pass that reduced something, with the steps and bytes saved."""
-    found = possible_stages(wanted, program)
+    found = stages(program, wanted)
     return [
         f"{name}: {len(before)} steps -> {len(after)}, {before.nbytes:,} bytes -> {after.nbytes:,}"
         for (_, before), (name, after) in itertools.pairwise(found)
@@ -101,7 +91,8 @@ def saved(wanted: Collection[str] | None, program: Program) -> list[str]:
 
 
 def _is_there(step: Step) -> bool:
-    """Does the backend that runs the step have a kernel for it, if it is a chain?"""
-    return step.kernel != "fused" or (
-        ("fused", step.dtype) in registry.table(registry.backend_of(step.device))
+    """Do the backends of its operands have a kernel for it, if it is a chain?"""
+    return step.kernel != "fused" or all(
+        ("fused", step.dtype) in registry.table(registry.backend_of(walk.buf.device))
+        for walk in walks(step)
     )

@@ -55,7 +55,8 @@ def _read_from_the_original(program: Program) -> Program:
         for use, walk in zip(readers, instead, strict=True):
             reader = steps[use.at]
             if reader is not None and walk is not None:
-                steps[use.at] = _reading(reader, use.walk, walk)
+                operands = [walk if other == use.walk else other for other in walks(reader)]
+                steps[use.at] = reader.over(operands)
         steps[i] = None
     return program.with_steps([step for step in steps if step is not None])
 
@@ -85,11 +86,6 @@ def _is_as_fast(program: Program, readers: list[Use], source: Walk) -> bool:
 def _walks_squares(step: Step) -> bool:
     """Does its kernel walk scattered operands square by square, or pack them?"""
     return is_map(step) or step.signature.form in ("mat_mul", "linear")
-
-
-def _reading(step: Step, before: Walk, now: Walk) -> Step:
-    """The step with another input operand."""
-    return step.over([now if walk == before else walk for walk in walks(step)])
 
 
 # ---- write at once -------------------------------------------------------------------------------

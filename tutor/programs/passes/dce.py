@@ -11,9 +11,9 @@ accept numbers for which the user's code raises an error.
 
 from __future__ import annotations
 
-from tutor.programs.passes.elements import overlap, whole
+from tutor.programs.passes.elements import overlap
 from tutor.programs.passes.uses import MOST, may_refuse, reads, writes
-from tutor.programs.program import Program, Slot, Walk
+from tutor.programs.program import Program, Slot, Walk, whole
 
 
 def dead(program: Program) -> Program:

@@ -6,15 +6,10 @@ import math
 from collections.abc import Iterator
 
 from tutor._storage.layout import Shape, reach, reshape_strides
-from tutor.programs.program import Slot, Walk
+from tutor.programs.program import Walk
 
 LINE = 64  # bytes of a cache line
 NEAR = 65536  # bytes that stay in a core's own caches, whatever else is walked
-
-
-def whole(slot: Slot) -> Walk:
-    """Each number of the slot, in order."""
-    return Walk(slot, (slot.count,), (1,))
 
 
 def same(a: Walk, b: Walk) -> bool:

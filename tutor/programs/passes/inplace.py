@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tutor.backends.bytecode import product
 from tutor.backends.step import Step
 from tutor.programs.passes.elements import same
-from tutor.programs.passes.uses import Uses, is_map, reads, writes
+from tutor.programs.passes.uses import Uses, is_chain, reads, writes
 from tutor.programs.program import Program, Slot, Walk, renamed
 
 
@@ -26,7 +25,7 @@ def inplace(program: Program) -> Program:
     place: dict[Slot, Slot] = {}  # from a slot to the one whose memory it has
     for i, step in enumerate(program):
         taken: set[Slot] = set()
-        for out in writes(step) if is_map(step) or _is_chain(step) else ():
+        for out in writes(step) if is_chain(step) else ():
             found = next((s for s in _dying(uses, step, out, i) if s not in taken), None)
             if found is not None:
                 taken.add(found)
@@ -34,11 +33,6 @@ def inplace(program: Program) -> Program:
         steps.append(renamed(step, place))
     outputs = {root: slot for slot, root in place.items() if slot.lasts}
     return program.with_steps([renamed(step, outputs) for step in steps])
-
-
-def _is_chain(step: Step) -> bool:
-    """Does it have elementwise kernels only? A product writes before it has read everything."""
-    return step.kernel == "fused" and product(str(step.params["code"])) is None
 
 
 def _dying(uses: Uses, step: Step, out: Walk, i: int) -> Iterator[Slot]:

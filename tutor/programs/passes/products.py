@@ -37,12 +37,11 @@ from tutor.backends.bytecode import (
     PRODUCTS,
     Instruction,
     parse,
-    product,
     text,
 )
 from tutor.backends.step import Step
 from tutor.programs.passes.elements import overlap, same, viewed
-from tutor.programs.passes.uses import Uses, is_map, may_refuse, reads, writes
+from tutor.programs.passes.uses import Uses, is_chain, may_refuse, reads, writes
 from tutor.programs.program import Program, walks
 
 
@@ -119,7 +118,7 @@ def _rows(chain: Step) -> tuple[Instruction, ...]:
 
 def _pair(uses: Uses, steps: list[Step | None], chain: Step, i: int) -> ProductChain | None:
     """The chain with the first product it reads that it can run with, or None."""
-    if not _is_chain(chain) or may_refuse(chain):
+    if not is_chain(chain) or chain.params.get("axis") or may_refuse(chain):
         return None
     for walk in reads(chain):
         at = uses.maker(walk.buf)
@@ -130,12 +129,6 @@ def _pair(uses: Uses, steps: list[Step | None], chain: Step, i: int) -> ProductC
             if found is not None:
                 return found
     return None
-
-
-def _is_chain(step: Step) -> bool:
-    if step.kernel == "fused":
-        return step.params["axis"] == () and product(str(step.params["code"])) is None
-    return is_map(step)
 
 
 def _fitting(made: Step, at: int, chain: Step) -> ProductChain | None:

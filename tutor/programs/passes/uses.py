@@ -14,10 +14,10 @@ from functools import partial
 from operator import attrgetter
 from typing import NamedTuple, cast
 
-from tutor.backends.bytecode import DIVIDES, parse
+from tutor.backends.bytecode import DIVIDES, parse, product
 from tutor.backends.step import Step
-from tutor.programs.passes.elements import overlap, whole
-from tutor.programs.program import Program, Slot, Walk, walks
+from tutor.programs.passes.elements import overlap
+from tutor.programs.program import Program, Slot, Walk, walks, whole
 
 INDEXED = {"gather", "scatter", "index_select", "cross_entropy", "cross_entropy_grad"}  # forms
 MOST = 32  # uses of a slot that are tracked one by one; later steps wait for all beyond that
@@ -39,6 +39,12 @@ def is_map(step: Step) -> bool:
     """Is each element of out computed from the same element of each input? Then out may take the
     place of an input, and consecutive steps may be fused."""
     return step.signature.form == "elementwise" and not step.signature.params
+
+
+def is_chain(step: Step) -> bool:
+    """Does it consist of elementwise kernels, with a reduction at most? (A product writes before it
+    has read everything.)"""
+    return is_map(step) or (step.kernel == "fused" and product(str(step.params["code"])) is None)
 
 
 def may_refuse(step: Step) -> bool:
@@ -100,12 +106,10 @@ class Uses:
         """Does a step strictly between the two write an element of `walk`?"""
         return _any(self.writes[walk.buf], walk, after, before)
 
-    def is_read(self, walk: Walk, after: int, before: int) -> bool:
-        """Does a step strictly between the two read an element of `walk`?"""
-        return _any(self.reads[walk.buf], walk, after, before)
-
     def is_touched(self, walk: Walk, after: int, before: int) -> bool:
-        return self.is_changed(walk, after, before) or self.is_read(walk, after, before)
+        """Does a step strictly between the two read or write an element of `walk`?"""
+        read = _any(self.reads[walk.buf], walk, after, before)
+        return read or self.is_changed(walk, after, before)
 
 
 _at = attrgetter("at")
