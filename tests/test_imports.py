@@ -213,7 +213,7 @@ LEAVES = {
     "ops.matmul": {"tutor.backends.transfers"},
     "ops.transfer": {"tutor.backends.devices"},
 }
-TRUNK = 12_525  # lines at most; the aim is 11,000
+TRUNK = 12_389  # lines at most; the aim is 11,000
 
 
 def leaves(module: str) -> set[str]:
