@@ -2,7 +2,8 @@
 
 Each scenario is run again and again, with a KeyboardInterrupt before its first, second, third ...
 bytecode in a file of tutor. Afterwards the modes must be what they were, and the next backward()
-right. The second half does it with real signals, at random moments.
+right. The second half does it with real signals, at random moments. Without the native part a block
+may last if the interrupt comes while it is entered or left, and at no other moment.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import random
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import perf_counter
@@ -19,14 +21,17 @@ from typing import Any
 
 import pytest
 from cube import Cube
+from plain_blocks import IS_NATIVE, make_plain
 
 import tutor
 from tutor import Tensor, optim, registry
-from tutor.backends.step import watchers
-from tutor.core.engine.casting import autocast_dtype
+from tutor.backends.step import mode, watchers
+from tutor.core.engine.casting import autocast_dtype, casting
+from tutor.core.engine.grad_mode import recording
 
 PACKAGE = str(Path(tutor.__file__).parent)
 COUNTS: dict[str, int] = {}  # interrupts, by scenario
+needs_native = pytest.mark.skipif(not IS_NATIVE, reason="a block may last: see the end")
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
@@ -35,8 +40,9 @@ def modes() -> tuple[Any, ...]:
     return tutor.is_grad_enabled(), registry.current(), watchers(), autocast_dtype()
 
 
-def run_until(k: int, function: Callable[[], object]) -> bool:
-    """Call `function`, with an interrupt before the k-th bytecode in tutor. Was there one?"""
+def run_until(k: int, function: Callable[[], object], place: list[str] | None = None) -> bool:
+    """Call `function`, with an interrupt before the k-th bytecode in tutor. Was there one? `place`
+    gets the names of the functions that it interrupts."""
     left = k
 
     def trace(frame: FrameType, event: str, arg: object) -> Any:
@@ -47,6 +53,8 @@ def run_until(k: int, function: Callable[[], object]) -> bool:
         if event == "opcode":
             left -= 1
             if left < 0:
+                if place is not None:
+                    place.extend(each.f_code.co_name for each, _ in traceback.walk_stack(frame))
                 raise KeyboardInterrupt
         return trace
 
@@ -163,9 +171,11 @@ SCENARIOS: dict[str, Callable[[Scene], Any]] = {
     "Adam": adam,
     "changes in place": by_hand,
 }
+WITH = ("no_grad", "use_backend", "autocast", "nested blocks", "watch", "profile")
 SHORT = ("no_grad", "enable_grad", "a decorated generator")  # within no_grad, too
 
 
+@needs_native
 @pytest.mark.sweep
 @pytest.mark.parametrize(
     ("name", "outside"), [*((name, True) for name in SCENARIOS), *((name, False) for name in SHORT)]
@@ -234,6 +244,28 @@ def test_an_interrupted_backward_adds_to_all_or_none() -> None:
         k += 1
     COUNTS["all or none"] = k - 1
     assert outcomes == {(-1.0,) * 4, (1.0, 0.0, 3.0, 2.0)}
+
+
+@pytest.mark.parametrize("name", [*WITH, "a decorated function", "a decorated generator", "SGD"])
+def test_without_the_native_part_only_entering_and_leaving_can_be_cut(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_plain(monkeypatch)
+    run, k, interrupted, lasting = SCENARIOS[name], 0, True, 0
+    run(Scene())
+    before = modes()
+    while interrupted:
+        place: list[str] = []
+        scene = Scene()
+        interrupted = run_until(k, lambda scene=scene: run(scene), place)
+        if modes() != before:
+            assert {"__enter__", "__exit__"} & {*place}, f"interrupted at bytecode {k}: {place}"
+            lasting += 1
+            for setting in (recording, casting, mode, registry._setting):
+                setting.blocks.clear()
+        assert modes() == before
+        k += 1
+    assert 0 < lasting < k / 2 if name in WITH else not lasting
 
 
 # ---- real signals --------------------------------------------------------------------------------

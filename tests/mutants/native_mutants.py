@@ -380,6 +380,12 @@ NATIVE_MUTANTS = [
         "what a jitted step overwrites is still taken for what a graph has saved",
     ),
     Mutant(
+        "a block that a `with` statement never leaves goes on", f"{CPP}/engine/settings.cpp",
+        "leave->entry = entry.release();", "leave->entry = nullptr;",
+        "util/test_context_settings.py",
+        "in Python 3.14 an interrupt right after `with no_grad():` leaves recording off",
+    ),
+    Mutant(
         "the shortcut does not ask who watches", f"{CPP}/replay/caller.cpp",
         "if (PyDict_GET_SIZE(given.watches) || PyDict_GET_SIZE(given.casting) ||",
         "if (PyDict_GET_SIZE(given.casting) ||",

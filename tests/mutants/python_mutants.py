@@ -328,10 +328,18 @@ PYTHON_MUTANTS = [
         "a watch that forgets go() turns results into what memory held before",
     ),
     Mutant(
-        "an interrupted profile goes on", "tutor/profiler/profile.py",
-        "self.ends = weakref.ref(leave, self.unlock)", "self.ends = weakref.ref(leave)",
-        "profiler/test_profiler.py",
-        "every later kernel call is written down, until memory is full",
+        "a block that is left ends the innermost one, whoever entered it",
+        "tutor/_util/context_settings.py",
+        "if blocks.get(found.entry) is self:", "if found.entry in blocks:",
+        "util/test_context_settings.py",
+        "when the outer of two generators is closed first, the inner one computes with a graph",
+    ),
+    Mutant(
+        "a block that has ended is kept", "tutor/_util/context_settings.py",
+        "been left: lets go of it.\"\"\"\n        self.setting.in_force()",
+        "been left: lets go of it.\"\"\"",
+        "backends/test_step.py",
+        "what an observer has recorded stays in memory as long as the process",
     ),
     Mutant(
         "a Buffer's arithmetic goes past the Steps", "tutor/core/buffer/arithmetic.py",

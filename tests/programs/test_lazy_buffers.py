@@ -547,10 +547,15 @@ def test_an_interrupt_within_a_kernel_reaches_who_asks() -> None:
 
 
 def test_an_interrupt_as_the_block_is_entered_leaves_no_mode() -> None:
+    def enter() -> None:
+        with tutor.lazy():
+            pass
+
     for k in range(200):
-        if not interrupted(k, lambda: tutor.lazy().__enter__):
+        if not interrupted(k, enter):
             break
-    assert mode.get() is None
+    assert mode.get() is None and not WATCHES
+    assert 10 < k < 199
     x = Tensor([1.0]) * 2
     assert not is_pending(x)
 

@@ -1,26 +1,35 @@
-"""Settings of a context: blocks nested, reused, decorated, in threads and in tasks."""
+"""Settings of a context: blocks nested, reused, decorated, in threads and in tasks; as they are
+with the native part and without it."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import contextvars
+import random
 import threading
 import tracemalloc
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
+from plain_blocks import IS_NATIVE, make_plain
 
 import tutor
 from tutor import Tensor, registry
-from tutor._util import context_settings
 from tutor._util.atomic import exchange
 from tutor._util.context_settings import Block, Setting, Within
 from tutor.core.engine.casting import CASTING, autocast_dtype
 from tutor.errors import DomainError
 
 on = tutor.is_grad_enabled
+
+
+@pytest.fixture(autouse=True, params=["native", "plain"] if IS_NATIVE else ["plain"])
+def twin(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "plain":
+        make_plain(monkeypatch)
+    return str(request.param)
 
 
 def number() -> tuple[Setting[int], Callable[[int], Within[int]]]:
@@ -80,12 +89,25 @@ def test_a_block_may_be_entered_by_hand_and_by_contextlib() -> None:
         stack.enter_context(tutor.use_backend("python"))
         assert (on(), registry.current()) == (False, "python_ref")
     assert on()
-    if context_settings.EXIT_FIRST:  # it might be a `with` that looks up __exit__, and enters then
+    with pytest.raises(DomainError, match="was not entered"):
         tutor.no_grad().__exit__(None, None, None)
-        assert on()
-    else:
-        with pytest.raises(DomainError, match="was not entered"):
-            tutor.no_grad().__exit__(None, None, None)
+    with block, pytest.raises(DomainError, match="was not entered"):
+        tutor.no_grad().__exit__(None, None, None)
+    assert on()
+
+
+def test_a_block_is_left_in_another_context_than_it_was_entered_in() -> None:
+    """As an asynchronous generator is that the event loop closes."""
+    setting, within = number()
+    one, two = within(1), within(2)
+    inside = contextvars.copy_context()
+    inside.run(one.__enter__)
+    assert (setting.get(), inside.run(setting.get)) == (0, 1)
+    with two:
+        contextvars.Context().run(one.__exit__, None, None, None)
+        assert (setting.get(), inside.run(setting.get)) == (2, 0)
+    with pytest.raises(DomainError, match="was not entered"):
+        one.__exit__(None, None, None)
 
 
 def test_a_statement_within_a_block_ends_with_it() -> None:
@@ -102,9 +124,8 @@ def test_a_statement_within_a_block_ends_with_it() -> None:
     assert setting.get() == 7
 
 
-def test_the_other_order_of_looking_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_other_order_of_looking_up() -> None:
     """As a `with` statement of Python 3.14 has it: __exit__ is looked up first."""
-    monkeypatch.setattr(context_settings, "EXIT_FIRST", True)
     setting, within = number()
     one = within(1)
     assert hasattr(one, "__enter__")  # which prepares a block that is never entered
@@ -120,10 +141,10 @@ def test_the_other_order_of_looking_up(monkeypatch: pytest.MonkeyPatch) -> None:
     assert setting.get() == 0
 
 
-def test_a_block_that_nobody_can_leave_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_block_that_nobody_can_leave_is_over_with_the_native_part(twin: str) -> None:
     """A `with` statement of Python 3.14 that is interrupted when it has entered lets go of the
     `__exit__` that it has looked up, and calls nothing."""
-    monkeypatch.setattr(context_settings, "EXIT_FIRST", True)
+    lasts = twin == "plain"
     setting, within = number()
     one = within(1)
     leave, enter = one.__exit__, one.__enter__
@@ -131,13 +152,67 @@ def test_a_block_that_nobody_can_leave_is_over(monkeypatch: pytest.MonkeyPatch) 
     setting.set(5)
     assert setting.get() == 5
     del leave
-    assert setting.get() == 0
+    assert setting.get() == (5 if lasts else 0)
     cast = tutor.autocast("float16")
     leave, enter = cast.__exit__, cast.__enter__
     enter()
     assert autocast_dtype() is tutor.float16
     del leave
-    assert autocast_dtype() is None and not CASTING
+    assert autocast_dtype() is (tutor.float16 if lasts else None)
+    assert bool(CASTING) == lasts
+    if lasts:
+        cast.__exit__(None, None, None)
+
+
+def test_a_setting_that_was_tampered_with_is_an_error_and_no_crash() -> None:
+    setting, within = number()
+    one = within(1)
+    setting.blocks = 5  # type: ignore[assignment]
+    with pytest.raises(TypeError), one:
+        pass
+    with pytest.raises(TypeError):
+        one.__exit__(None, None, None)
+    with pytest.raises((AttributeError, TypeError)):
+        Within.__enter__(5)  # type: ignore[type-var]
+    with pytest.raises((AttributeError, TypeError)):
+        Within.__exit__()  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("twin", ["native"], indirect=True)
+def test_both_twins_do_the_same_with_whatever_is_done() -> None:
+    """Blocks entered, left and set in any order, by hand, in several contexts."""
+    rng, refused = random.Random(0), 0
+    for _ in range(200):
+        work = [(rng.randrange(6), rng.randrange(3), rng.randrange(3)) for _ in range(30)]
+        native = done(work)
+        with pytest.MonkeyPatch.context() as patch:
+            make_plain(patch)
+            assert done(work) == native
+        refused += native.count(-1)
+    assert refused > 100
+
+
+def done(work: list[tuple[int, int, int]]) -> list[int]:
+    """What each context sees after each step; -1 where a block was left that was not entered."""
+    setting, within = number()
+    blocks = [within(1), within(2), within(3)]
+    contexts = [contextvars.copy_context() for _ in range(3)]
+    seen: list[int] = []
+    for what, which, where in work:
+        context, block = contexts[where], blocks[which]
+        if what < 3:
+            context.run(block.__enter__)
+        elif what == 3:
+            context.run(setting.set, 10 + which)
+        elif what == 4:
+            contexts[which] = context.copy()
+        else:
+            try:
+                context.run(block.__exit__, None, None, None)
+            except DomainError:
+                seen.append(-1)
+        seen += [each.run(setting.get) for each in contexts]
+    return seen
 
 
 def test_nothing_piles_up() -> None:

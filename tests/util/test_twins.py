@@ -16,8 +16,10 @@ from tutor._util import twins
 from tutor.core.engine import apply
 from tutor.methods.elementwise import apply as bound
 from tutor.methods import inplace
+from tutor._util.context_settings import Within
 print(apply is bound, inplace.change is twins.change)
-print(*[type(x).__name__ for x in (apply, engine.run, twins.change)])
+block = Within.__enter__, Within.__exit__
+print(*[type(x).__name__ for x in (apply, engine.run, twins.change, *block)])
 """
 
 
@@ -35,7 +37,7 @@ def test_everybody_has_bound_the_same(native: str) -> None:
 
 
 def test_without_twins_all_of_it_is_python() -> None:
-    assert printed("0")[1] == "function method function"
+    assert printed("0")[1] == "function method function function function"
 
 
 def test_with_twins_none_of_it_is() -> None:

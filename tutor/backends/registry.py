@@ -78,7 +78,7 @@ class _Held(Block[Backend]):
 
 _default = Backend(None)  # the process's own; named on first use
 _chosen: dict[str, Backend] = {}
-_setting = Setting("tutor.backend", _default, _Held)
+_setting = Setting("tutor.backend", _default, block=_Held)
 variable = _setting.variable
 in_use: Callable[[], Any] = variable.get  # called for every op, so it runs no Python code
 

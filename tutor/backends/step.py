@@ -19,17 +19,14 @@ This file is below the Engine, because Buffers and the conformance suite also em
 
 from __future__ import annotations
 
-import functools
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar, copy_context
 from functools import partial
-from operator import call
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 from tutor._storage.layout import Shape
 from tutor._storage.memory import keep_ahead
-from tutor._util.context_settings import Block, Entered, Setting, Shared, Within, runs_in_steps
+from tutor._util.context_settings import Around, Setting, Within
 from tutor._util.hooks import Hook
 from tutor._util.typing import Walked
 from tutor.backends import registry
@@ -38,7 +35,6 @@ from tutor.backends.signatures import Signature, signature_of
 from tutor.dtype import DType
 from tutor.errors import DomainError, TutorError
 
-F = TypeVar("F", bound=Callable[..., Any])
 NONE: Mapping[str, object] = {}
 
 
@@ -143,12 +139,12 @@ on_step = OnStep()  # answered by tutor/__init__.py
 
 Observer = Callable[[Step, Callable[[], None]], object]
 
-_shared: Shared[Observer] = Shared()
-WATCHES = _shared.blocks  # empty without observers: then a step costs nothing extra
+WATCHES: dict[object, Within[Any]] = {}  # empty without observers: a step costs nothing extra
+_watching: Setting[Any] = Setting("tutor.watching", None, WATCHES)
 _observing: ContextVar[bool] = ContextVar("tutor.observing", default=False)
 
 
-class watch(Entered[Observer]):  # noqa: N801 - read as a verb: with watch(observer)
+class watch(Around[Observer]):  # noqa: N801 - read as a verb: with watch(observer)
     """`with watch(observer):` calls `observer(step, go)` for each kernel call of the process.
 
     `go()` runs the kernel and must be called exactly once (else DomainError): `step.out` is filled
@@ -157,6 +153,8 @@ class watch(Entered[Observer]):  # noqa: N801 - read as a verb: with watch(obser
     nested: the inner one is closer to the kernel. Also `@watch(observer)` for a function.
     """
 
+    does = "watched"
+
     def __init__(self, observer: Observer) -> None:
         if not callable(observer):
             raise DomainError(
@@ -164,33 +162,12 @@ class watch(Entered[Observer]):  # noqa: N801 - read as a verb: with watch(obser
                 f"{type(observer).__name__} cannot be called",
                 "give a function observer(step, go), which calls go() once",
             )
-        super().__init__(_shared, observer)
-
-    def __call__(self, function: F) -> F:
-        return _within(self, function, "watched")
-
-
-def _within(entered: Entered[Any], function: F, what: str) -> F:
-    """The function, wrapped so that each call runs inside that block."""
-    if runs_in_steps(function):
-        name = type(entered).__name__
-        raise DomainError(
-            f"{name} as the decorator of {function.__qualname__}",
-            f"what happens between its steps would be {what}, too",
-            f"write `with {name}(...):` inside of it, around what it is meant for",
-        )
-
-    @functools.wraps(function)
-    def called(*args: Any, **kwargs: Any) -> Any:
-        with entered:
-            return function(*args, **kwargs)
-
-    return called  # type: ignore[return-value]
+        super().__init__(_watching, observer)
 
 
 def watchers() -> list[Observer]:
     """The current observers, outermost first."""
-    return [observer for observer in _shared.values() if callable(observer)]
+    return [within.value for within in list(WATCHES.values()) if isinstance(within, watch)]
 
 
 def _watched(step: Step, kernel: Kernel) -> None:
@@ -234,30 +211,16 @@ def _observed(observer: Observer, step: Step, go: Callable[[], None]) -> None:
 Note = Callable[[Step, Kernel], None]
 
 
-class _Mode(Setting[Note | None]):
-    """The function that receives the steps of a context instead of their kernels; None: they run.
-
-    Each block is also entered into WATCHES, without an observer, since `emit` and its twin in C++
-    look only there. So this costs nothing outside such blocks.
-    """
-
-    def entering(self, block: Block[Note | None], within: Entered[Any]) -> Callable[[], Any]:
-        mark: Block[Any] = Block(None, None)
-        mark.held = block.held
-        both: list[Callable[[], Any]]
-        both = [partial(WATCHES.setdefault, mark, within), super().entering(block, within)]
-        return partial(deque[Any], map(call, both), 0)  # as at_once, but entirely in C
+# The function that receives the steps of a context instead of their kernels; None: they run. Its
+# blocks are in WATCHES, where `emit` and its twin in C++ look, so outside of them it costs nothing.
+mode: Setting[Note | None] = Setting("tutor.mode", None, WATCHES)
 
 
-mode = _Mode("tutor.mode", None)
-
-
-class Deferring(Within[Note | None]):
+class Deferring(Around[Note | None]):
     """`with Deferring(note):` calls `note(step, kernel)` for each step of this context instead of
     running it. Also a decorator of functions."""
 
+    does = "noted"
+
     def __init__(self, note: Note) -> None:
         super().__init__(mode, note)
-
-    def __call__(self, function: F) -> F:
-        return _within(self, function, "noted")

@@ -9,13 +9,12 @@
 
 A profile is an observer of Steps (tutor/backends/step.py): the Engine calls the kernels as usual,
 so what is measured is what runs. Blocks may be nested; each sees all calls of all threads while it
-lasts. An interrupt, at whatever moment, leaves no observer behind.
+lasts. Its observer goes when the block ends, even by an interrupt (context_settings.py says when).
 """
 
 from __future__ import annotations
 
 import json
-import weakref
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -76,34 +75,6 @@ class KernelRow(NamedTuple):
 # ---- what the user sees --------------------------------------------------------------------------
 
 
-class _Timed(Block[Observer]):
-    """The block of a profile. It ends when the `with` statement releases its `__exit__`, which
-    happens however the block is left, and at a point where no interrupt can intervene."""
-
-    __slots__ = ("ends", "profile", "start", "unlock")
-
-    def __init__(self, observer: Observer, profile: profile) -> None:
-        super().__init__(observer, observer)
-        self.profile, self.start = profile, perf_counter_ns()
-
-    @property
-    def release(self) -> Callable[..., None]:
-        leave = partial(_leave, self.profile, self.start)
-        self.ends = weakref.ref(leave, self.unlock)
-        return leave
-
-    @release.setter
-    def release(self, unlock: Callable[..., None]) -> None:
-        self.unlock = unlock
-
-    def handed_out(self) -> Callable[..., None]:
-        return self.release
-
-
-def _leave(profile: profile, start: int, *exception: object) -> None:
-    profile.elapsed += perf_counter_ns() - start
-
-
 def _note(calls: list[KernelCall], step: Step, go: Callable[[], None]) -> None:
     start = perf_counter_ns()
     go()
@@ -131,9 +102,12 @@ class profile(watch):  # noqa: N801 - read as a verb: with profile() as p
             raise DomainError(
                 "with p: ...", "p is a profile at work", "make another one: tutor.profile()"
             )
-        block = _Timed(self.value, self)
-        self.thread, self.start = get_ident(), block.start
-        return block
+        self.thread, self.start = get_ident(), perf_counter_ns()
+        return super().block()
+
+    def ended(self) -> None:
+        super().ended()
+        self.elapsed += perf_counter_ns() - self.start
 
     @property
     def rows(self) -> list[KernelRow]:

@@ -16,6 +16,7 @@ from importlib import machinery
 from typing import Any
 
 from tutor._util import interpreter, twins
+from tutor._util.context_settings import Within
 from tutor.backends import registry, signatures
 from tutor.dtype import BY_NAME
 from tutor.errors import KernelNotFound, TutorError
@@ -105,6 +106,8 @@ def _of_engine(engine: Any, apply: Callable[..., Any]) -> Any:
 
 if _native is not None and os.environ.get("TUTOR_NATIVE") != "0":
     twins.of_engine, twins.change = _of_engine, _native.change
+    Within.__enter__ = _native.enter  # type: ignore[method-assign]
+    Within.__exit__ = _native.leave  # type: ignore[method-assign]
 
 
 def is_native(kernel: registry.Kernel) -> bool:

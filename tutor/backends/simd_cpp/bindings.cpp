@@ -13,6 +13,7 @@
 #include "border/params.hpp"
 #include "engine/edges.hpp"
 #include "engine/entry.hpp"
+#include "engine/settings.hpp"
 #include "levels.hpp"
 #include "memory/memory.hpp"
 #include "replay/caller.hpp"
@@ -187,7 +188,7 @@ PYBIND11_MODULE(_simd, module) {
         !make_operand_names() || !make_caller_type() || !make_guards_type() || !make_plan_type() ||
         !make_shortcut_type())
         throw py::error_already_set();
-    if (!add_engine(module.ptr())) throw py::error_already_set();
+    if (!add_engine(module.ptr()) || !add_settings(module.ptr())) throw py::error_already_set();
     module.add_object("Memory", reinterpret_cast<PyObject*>(memory_type));
     module.add_object("Holder", reinterpret_cast<PyObject*>(holder_type));
     module.add_object("Edges", reinterpret_cast<PyObject*>(edges_type));

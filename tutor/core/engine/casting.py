@@ -17,21 +17,17 @@ without autocast: each op's gradient is computed in the dtype the op ran in.
 
 from __future__ import annotations
 
-import functools
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from operator import call
-from typing import Any, TypeVar
+from typing import Any
 
 from tutor._storage.array_like import is_tensor
-from tutor._util.context_settings import Block, Entered, Setting, Shared, Within, runs_in_steps
+from tutor._util.context_settings import Around, Setting
 from tutor.core.op import Op
 from tutor.core.op.catalogue import on_op
 from tutor.dtype import DType, bfloat16, float16, float32
 from tutor.errors import DomainError
 
-F = TypeVar("F", bound=Callable[..., Any])
 LOWER, FULL = "lower", "full"
 
 REASONS: Mapping[str, tuple[str, str]] = {  # ops: (how their operands are cast, why)
@@ -59,30 +55,13 @@ REASONS: Mapping[str, tuple[str, str]] = {  # ops: (how their operands are cast,
 RULES: Mapping[str, str] = {op: rule for ops, (rule, _) in REASONS.items() for op in ops.split()}
 NARROW = (float16, bfloat16)
 
-_shared: Shared[None] = Shared()
-CASTING = _shared.blocks  # empty unless some context is in an autocast block
-
-
-class _Setting(Setting[DType | None]):
-    """Also enters each block into CASTING, which is how the Engine knows to look."""
-
-    def entering(self, block: Block[DType | None], within: Entered[Any]) -> Callable[[], Any]:
-        mark: Block[Any] = Block(None, None)
-        mark.held = block.held
-        both: list[Callable[[], Any]]
-        both = [partial(CASTING.setdefault, mark, within), super().entering(block, within)]
-        return partial(deque[Any], map(call, both), 0)  # runs entirely in C
-
-
-casting = _Setting("tutor.core.engine.casting", None)
+casting: Setting[DType | None] = Setting("tutor.core.engine.casting", None)
+CASTING = casting.blocks  # empty unless some context is in an autocast block
 
 
 def autocast_dtype() -> DType | None:
     """The dtype of the autocast block in force here; None if there is none."""
-    if not CASTING:
-        return None
-    _shared.values()  # drops the blocks that have ended
-    return casting.get()
+    return casting.get() if CASTING else None
 
 
 def operands_of(op: Op) -> tuple[Any, ...]:
@@ -101,7 +80,7 @@ def operands(rule: str, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     )
 
 
-class autocast(Within[DType | None]):  # noqa: N801 - read as a verb: with autocast("bfloat16")
+class autocast(Around[DType | None]):  # noqa: N801 - read as a verb: with autocast("bfloat16")
     """`with autocast("bfloat16"):` products, convolutions and attention cast their operands to that
     dtype; sums, losses, norms, powers of e use float32 (tutor.core.engine.casting.RULES).
 
@@ -109,6 +88,8 @@ class autocast(Within[DType | None]):  # noqa: N801 - read as a verb: with autoc
     asyncio task has its own setting. Also a decorator. In float16 small gradients underflow: use a
     GradScaler. DomainError for a dtype other than float16 and bfloat16.
     """
+
+    does = "cast"
 
     def __init__(self, dtype: str | DType = bfloat16, enabled: bool = True) -> None:
         to = dtype if isinstance(dtype, DType) else _named(dtype)
@@ -119,21 +100,6 @@ class autocast(Within[DType | None]):  # noqa: N801 - read as a verb: with autoc
                 'write autocast("bfloat16") or autocast("float16"), enabled=True or False',
             )
         super().__init__(casting, to if enabled else None)
-
-    def __call__(self, function: F) -> F:
-        if runs_in_steps(function, "generator", "coroutine", "asyncgen"):
-            raise DomainError(
-                f"autocast as the decorator of {function.__qualname__}",
-                "what happens between its steps would be cast, too",
-                "write `with autocast(...):` inside of it, around what it is meant for",
-            )
-
-        @functools.wraps(function)
-        def called(*args: Any, **kwargs: Any) -> Any:
-            with self:
-                return function(*args, **kwargs)
-
-        return called  # type: ignore[return-value]
 
 
 def _named(name: object) -> DType | None:

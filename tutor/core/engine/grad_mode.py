@@ -4,8 +4,8 @@
     with enable_grad(): ...    # inside no_grad(): record again
     set_grad_enabled(False)    # from here on, or for a block
 
-A block restores the mode on any exception, even an interrupt at an arbitrary moment:
-tutor/_util/context_settings.py explains how.
+A block restores the mode on any exception; with the native part even on an interrupt while it is
+entered or left (tutor/_util/context_settings.py).
 """
 
 from __future__ import annotations

@@ -42,7 +42,6 @@ class OnOp(Hook):
     operands: Callable[[Any], tuple[Any, ...]] = staticmethod(lambda op: op.inputs)  # as cast
     observers: tuple[Callable[[Any, Any], object], ...] = ()  # shown each op that ran, its result
     cast_nothing: Callable[[], object] = staticmethod(lambda: None)  # in this context, from here on
-    observers: tuple[Callable[[Any, Any], object], ...] = ()  # get each op that has run, its result
 
 
 on_op = OnOp()  # answered by tutor/core/engine/casting.py, and `made` by tutor/functions/doubt.py
