@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from named_methods import METHODS
+from named_methods import IN_PLACE, METHODS
 from oracle import ORDERS, TORCH, TUTOR, ask, compare, draw, graph, layouts_of
 from oracle_arrays import ARRAYS
 from oracle_cases import BASIC
@@ -19,7 +19,6 @@ from oracle_norms import NETWORK_PARTS
 import tutor.nn.functional
 from tutor import OPS
 from tutor.errors import TutorError
-from tutor.methods.inplace import InPlace
 
 CASES = BASIC + ARRAYS + LEARNING + NETWORK_PARTS + FUNCTIONS
 TOLERANCE, SINGLE = 1e-11, 1e-5  # float64; the values in float32, against PyTorch's float64
@@ -136,7 +135,7 @@ def test_every_differentiable_op_is_compared():
 
 def test_every_method_and_loss_is_compared():
     functions = vars(tutor.nn.functional)
-    names = METHODS - set(vars(InPlace))  # of the bits of the ops: tests/methods/test_inplace.py
+    names = METHODS - IN_PLACE  # of the bits of the ops: tests/methods/test_inplace.py
     names |= {n for n, f in functions.items() if callable(f) and n.islower() and n != "apply"}
     rows = {case.name for case in CASES}
     missing = {n for n in names if not n.startswith("_")} - rows - OTHERS

@@ -14,7 +14,7 @@ CODE = """
 from tutor import engine
 from tutor._util import twins
 from tutor.core.engine import apply
-from tutor.methods.elementwise import apply as bound
+from tutor.methods.operators import apply as bound
 from tutor.methods import inplace
 print(apply is bound, inplace.change is twins.change)
 print(*[type(x).__name__ for x in (apply, engine.run, twins.change)])

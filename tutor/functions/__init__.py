@@ -21,7 +21,6 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from tutor._storage.array_like import is_number
 from tutor._util.typing import TensorLike
-from tutor.methods.elementwise import Elementwise
 from tutor.methods.tensor import Tensor
 
 __all__ = [
@@ -292,12 +291,3 @@ index_select = function(Tensor.index_select)
 masked_select = function(Tensor.masked_select)
 nonzero = function(Tensor.nonzero)
 one_hot = function(Tensor.one_hot)
-
-# ---- the rest ------------------------------------------------------------------------------------
-
-# Every method of the elementwise family is a function. A line above, and its name in __all__, tell
-# type checkers as well.
-for _name, _method in vars(Elementwise).items():
-    if not _name.startswith("_") and _name not in __all__:
-        globals()[_name] = operator(_method)
-        __all__.append(_name)
