@@ -10,8 +10,8 @@ from path import ROOT, Passed, in_a_process_of_its_own, passed
 from test_imports import LEAVES
 
 # As it is now. The aim is 450 lines in 32 files for the step, and 25 functions for a + b.
-MOST = {"step": Passed(lines=521, functions=174, files=52),
-        "add": Passed(lines=158, functions=52, files=22)}  # fmt: skip
+MOST = {"step": Passed(lines=520, functions=174, files=51),
+        "add": Passed(lines=157, functions=52, files=21)}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -29,6 +29,7 @@ MODULES = (
 )
 # Modules in these rooms that a training step can do without.
 OUTSIDE = (
+    "core.engine.casting",
     "_util.files",
     "_util.former_names",
     "_util.lazy_imports",

@@ -9,9 +9,12 @@ registry; `python_ref` defines what is right, `simd_cpp` must agree with it and 
 import os
 from typing import Any
 
+from tutor.backends import simd_cpp  # first, since it brings the Memory that Buffers have
+
+# isort: split
 from tutor import errors, functions, memory, ops, random
 from tutor._util import former_names, lazy_imports
-from tutor.backends import devices, registry, simd_cpp
+from tutor.backends import devices, registry, transfers  # noqa: F401 - transfers provides devices
 from tutor.backends.devices import device, set_default_device, synchronize
 from tutor.backends.registry import set_backend, use_backend
 from tutor.backends.step import Step, watch

@@ -17,6 +17,7 @@ from typing import Any
 from tutor._storage import device_memory, layout
 from tutor._storage.array_like import is_tensor
 from tutor._storage.memory import held, kept, set_before_bytes
+from tutor._util.hooks import Hook
 from tutor.dtype import DType
 from tutor.errors import DTypeError, OutOfRangeError, ShapeError
 
@@ -75,6 +76,8 @@ def writer(buf: Any, asked: str) -> Callable[[bytes, int], None]:
     return partial(device_memory.asked, memory.device, memory.write)
 
 
+# ---- hook: who is asked before a read ------------------------------------------------------------
+
 # While a context is being recorded, no number may pass from memory to Python or back, since a
 # replay would not repeat it. This is then the function that raises the error.
 closed: ContextVar[Callable[[str], None] | None] = ContextVar("tutor.closed", default=None)
@@ -88,6 +91,18 @@ def opened(asked: str) -> None:
 
 
 set_before_bytes(opened)
+
+
+class BeforeRead(Hook):
+    """Asked, beside `closed`, before a graph is read in order to record its walk."""
+
+    graph: Callable[[Any], None] = staticmethod(lambda root: None)
+
+
+before_read = BeforeRead()  # tutor/programs: `closed` is the recorder's, `graph` in backward.py
+
+
+# ---- checks --------------------------------------------------------------------------------------
 
 
 def numbers(buf: Any, asked: str, reading: bool = True) -> memoryview:

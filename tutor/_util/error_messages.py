@@ -205,14 +205,6 @@ def in_place(x: Any, what: str, instead: str) -> GraphError:
     )
 
 
-def no_room_for(count: Any, dtype: Any) -> DTypeError:
-    return DTypeError(
-        f"room for {count!r:.60} numbers of {dtype!r:.60}",
-        "it is no whole number of 0 or more, or no dtype of tutor's",
-        "write, for example, Buffer.empty(3, tutor.float32)",
-    )
-
-
 def no_memory(owner: Any) -> DTypeError:
     return DTypeError(
         "a Buffer over the memory of another object",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, overload
 
+from tutor._storage.bounds_checks import before_read
 from tutor._util import error_messages
 from tutor._util.keyword_aliases import spelled
 from tutor._util.typing import TensorLike
@@ -67,7 +68,7 @@ def grad(
             raise error_messages.no_gradient_wanted(x)
     seed = engine.seed(y, gradient)
     if create_graph:
-        engine._unfold(y)
+        before_read.graph(y)
     ops, nodes = engine.order(y.op), [x.op or x for x in wanted]
     targets, reached = set(nodes), {y.op or y}.union(*[[x.op or x for x in o.inputs] for o in ops])
     for i, node in enumerate(nodes):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from tutor._storage.device_memory import devices
 from tutor.backends.shape_rules import stretch
-from tutor.backends.transfers import common
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
 from tutor.core.op import Op
@@ -69,7 +69,7 @@ class Linear(Op):
 
     def forward(self, x, w, b=None):
         shape, dtype = self.infer(x, w, b)
-        device = common(self.name, self.inputs)
+        device = devices.common(self.name, self.inputs)
         z = x.over(Buffer.empty(shape[0] * shape[1], dtype, device), shape)
         if b is not None and dtype.is_float:
             engine.call("linear", dtype, z, x, w, b, relu=self.relu)

@@ -331,7 +331,7 @@ def unfold(root: Any) -> None:
             unseen.extend(t.op.inputs)
 
 
-engine._unfold = unfold
+bounds_checks.before_read.provide(graph=unfold)
 
 
 def _is_followed() -> bool:

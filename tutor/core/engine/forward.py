@@ -10,15 +10,16 @@ from typing import Any
 from tutor import dtype as dtypes
 from tutor._storage import bounds_checks
 from tutor._storage.array_like import is_number, is_tensor
+from tutor._storage.device_memory import devices, is_constant
 from tutor._util import error_messages
 from tutor._util.typing import TensorLike, Walked
-from tutor.backends import parameters, transfers
+from tutor.backends import parameters
 from tutor.backends.shape_rules import counted_axis
 from tutor.backends.step import NONE, Step, emit
 from tutor.core.buffer import Buffer
-from tutor.core.engine.casting import CASTING, RULES, operands
 from tutor.core.engine.grad_mode import is_grad_enabled
 from tutor.core.op import OPS, Op
+from tutor.core.op.catalogue import on_op
 from tutor.core.tensor import TensorBase
 from tutor.dtype import DType
 
@@ -32,8 +33,8 @@ class Forward:
     def run(self, op: Op) -> Any:
         """Execute `op` and return its result: prepare, emit, remember."""
         error_messages.check_operands(op)
-        if CASTING and op.name in RULES:
-            op.inputs = operands(RULES[op.name], op.inputs)
+        if on_op.casts:
+            op.inputs = on_op.operands(op)
         self.bring_together(op)
         if op.params or op.defaults or op.required:
             op.params = {**op.defaults, **op.params}
@@ -57,7 +58,7 @@ class Forward:
             shapes = [x.shape for x in inputs]
             op.params["axis"] = counted_axis(op.signature.form, op.params["axis"], shapes)
         shape, dtype = op.infer(*inputs, **op.params)
-        device = transfers.common(op.name, inputs)
+        device = devices.common(op.name, inputs)
         out = inputs[0].over(Buffer.empty(math.prod(shape), dtype, device), shape)
         ins = inputs if form.walks is None else form.walks(shape, inputs, op.params)
         params = {n: op.params[n] for n in op.kernel_params} if op.kernel_params else NONE
@@ -90,7 +91,7 @@ class Forward:
         if source.buf.overlaps(target.buf):  # read all before writing any
             source = source.copy()
         source = source.alias().cast(target.buf.dtype)
-        if source.buf.device != target.buf.device and not transfers.is_constant(source):
+        if source.buf.device != target.buf.device and not is_constant(source):
             source = OPS["transfer"](source, device=target.buf.device).apply()
         source = source.expand(target.shape)
         target.buf.touch()
@@ -100,7 +101,7 @@ class Forward:
         """Execute the elementwise `op` and write its result to `target`, which has its shape."""
         self.check_writable(target)
         dtype, inputs = target.buf.dtype, op.inputs
-        transfers.common(op.name, inputs)
+        devices.common(op.name, inputs)
         # Write straight into target, unless that overwrites a number still to be read. (Floats
         # only: an integer kernel may fail halfway, as division by 0 does.)
         if dtype.is_float and inputs[op.key].buf.dtype is dtype and all(

@@ -7,9 +7,12 @@ about an op in plain attributes, and never inspect the signatures of its methods
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from operator import itemgetter
+from types import MappingProxyType
 from typing import Any
 
+from tutor._util.hooks import Hook
 from tutor.backends.parameters import KINDS
 from tutor.backends.shape_rules import FORMS
 from tutor.backends.signatures import SIGNATURES
@@ -22,6 +25,24 @@ OWN = {
     "differentiable": "backward", "settles": "settle", "finishes": "finish", "infers": "infer",
     "is_view": "layout",
 }  # fmt: skip
+
+
+# ---- hook: what is done to an op -----------------------------------------------------------------
+
+
+class OnOp(Hook):
+    """What the Engine asks about an op that is not the op's own: nothing, by default."""
+
+    made: Callable[[Any], None] = staticmethod(lambda cls: None)  # called with each new class
+    casts: Mapping[Any, Any] = MappingProxyType({})  # while it is empty, no operands are cast
+    operands: Callable[[Any], tuple[Any, ...]] = staticmethod(lambda op: op.inputs)  # as cast
+    cast_nothing: Callable[[], object] = staticmethod(lambda: None)  # in this context, from here on
+
+
+on_op = OnOp()  # tutor/core/engine/casting.py has autocast, tutor/functions/doubt.py compares
+
+
+# ---- reading a class -----------------------------------------------------------------------------
 
 
 def read(cls: Any, base: Any, abstract: bool) -> None:
@@ -42,6 +63,7 @@ def read(cls: Any, base: Any, abstract: bool) -> None:
     cls.save_positions = tuple(-1 if n == "out" else cls.takes.index(n) for n in cls.saves)
     cls.pick = itemgetter(*cls.save_positions) if cls.saves else None
     OPS[cls.name] = cls
+    on_op.made(cls)
 
 
 def _read_rule(cls: Any) -> None:
