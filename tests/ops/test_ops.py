@@ -118,6 +118,16 @@ def test_every_method_has_a_row():
     assert set(BY_OTHER_NAMES.values()) <= done
 
 
+def test_a_formula_that_is_python_makes_a_row():
+    x, y = np.array([1.0, 2.0, np.nan]), np.array([2.0, 2.0, 2.0])
+    for name, theirs in (("lt", np.less), ("ne", np.not_equal)):
+        row = rows_elementwise.stated(name)
+        assert (row.oracle(x, y) == theirs(x, y)).all() and row.oracle(x, y).dtype == bool
+        assert row.f(Tensor(x), Tensor(y)).tolist() == theirs(x, y).tolist() and not row.orders
+    with pytest.raises(SyntaxError):  # it needs a row of its own
+        rows_elementwise.stated("copysign")
+
+
 @pytest.mark.parametrize(("alias", "name"), ALIASES.items())
 def test_aliases(alias, name):
     assert getattr(Tensor, alias) is getattr(Tensor, name)
