@@ -1,12 +1,25 @@
-"""What can be done with a Tensor by name: the methods of most floors of tutor/methods."""
+"""What can be done with a Tensor by name: its methods, without those that make one, that say how
+Python and other libraries see it, or that are about its gradient."""
 
+import inspect
+
+from tutor.methods.operators import Operators
 from tutor.methods.tensor import Tensor
 
-OTHERS = ("create", "interop", "operators", "tensor")  # to make one; as Python and others see it
-FLOORS = [
-    floor
-    for floor in Tensor.__mro__
-    if floor.__module__.startswith("tutor.methods.")
-    and floor.__module__.removeprefix("tutor.methods.") not in OTHERS
-]
-METHODS = {name for floor in FLOORS for name in vars(floor) if not name.startswith("_")}
+OTHERS = {"backward", "device", "like", "register_hook", "retain_grad"}
+
+
+def module(found: object) -> str:
+    """`reductions`, where a method is written."""
+    function = getattr(found, "__func__", getattr(found, "fget", found))
+    return str(inspect.unwrap(function).__module__).rpartition(".")[2]
+
+
+NAMED = {
+    name: module(found)
+    for floor in (Operators, Tensor)
+    for name, found in vars(floor).items()
+    if not name.startswith("_") and name not in OTHERS
+}
+METHODS = {name for name, where in NAMED.items() if where not in ("create", "interop")}
+IN_PLACE = {"data"} | {name for name, where in NAMED.items() if where == "inplace"}

@@ -248,12 +248,12 @@ NO_TENSOR = {
     "*.call params", "Function.apply params",  # a subclass names its own, of any kind
     # bool, int or float, as the dtype says
     "Buffer.__getitem__ return", "Buffer.__iter__ return", "Buffer.tolist return",
-    "Interop.tolist return",  # a number, or lists as deep as there are axes
-    "Interop.numpy return",  # of a package that may be missing
-    "Interop.from_dlpack x", "from_dlpack x", "Interop.to_device stream",  # any library's
-    "Interop.__array_namespace__ return", "Interop.__array__ *", "Interop.__array_ufunc__ *",
-    "Interop.__array_function__ *", "Interop.__reduce_ex__ *", "Buffer.__reduce__ return",
-    "Interop.__dlpack__ *", "Operators.__eq__ *", "Operators.__ne__ *",  # as protocols have it
+    "Tensor.tolist return",  # a number, or lists as deep as there are axes
+    "Tensor.numpy return",  # of a package that may be missing
+    "Tensor.from_dlpack x", "from_dlpack x", "Tensor.to_device stream",  # any library's
+    "Tensor.__array_namespace__ return", "Tensor.__array__ *", "Tensor.__array_ufunc__ *",
+    "Tensor.__array_function__ *", "Tensor.__reduce_ex__ *", "Buffer.__reduce__ return",
+    "Tensor.__dlpack__ *", "Operators.__eq__ *", "Operators.__ne__ *",  # as protocols have it
     "use_backend.__call__ *", "set_grad_enabled.__call__ *",  # decorators
     "Module.* inputs", "Module.__call__ options",  # what forward takes
     "Module.modules return", "Module.named_modules return",  # any object may be

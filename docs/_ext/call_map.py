@@ -1,7 +1,7 @@
 """One call followed through the code, as boxes that are links: box, file, line.
 
     ```{call-map}
-    Tensor | tutor/methods/operators.py _binary | the plus sign knows the name of an op
+    Tensor | tutor/methods/applied.py operators | the plus sign knows the name of an op
     ```
 
 Each line is a step: the box that it belongs to, the place (source_lines.py looks up its line when

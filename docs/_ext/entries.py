@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
+from pathlib import Path
 from typing import Any
 
 import members
@@ -127,7 +128,9 @@ class EntryDirective(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         file = reference.FOLDER / self.env.doc2path(self.env.docname)
         body = "\n".join(self.content)
-        one = reference.entry(self.arguments[0], body, file, self.lineno)
+        return self.told(reference.entry(self.arguments[0], body, file, self.lineno), file)
+
+    def told(self, one: reference.Entry, file: Path) -> list[nodes.Node]:
         what = reference.unwrapped(reference.resolve(one.names[0]))
         if inspect.isfunction(what) or inspect.isclass(what):
             self.env.note_dependency(str(inspect.getsourcefile(what)))  # its docstring may change
@@ -152,6 +155,17 @@ class EntryDirective(SphinxDirective):
         return found.children
 
 
+class OpEntriesDirective(EntryDirective):
+    """The methods whose example is in the docstring of their op."""
+
+    required_arguments = 0
+
+    def run(self) -> list[nodes.Node]:
+        file = reference.FOLDER / self.env.doc2path(self.env.docname)
+        told = (self.told(one, file) for one in reference.of_ops(file, self.lineno))
+        return [node for several in told for node in several]
+
+
 def on_build(app: Sphinx) -> None:
     """A public name without an entry is an error of the build, as a broken link is."""
     for line in reference.missing():
@@ -166,6 +180,7 @@ def on_member(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("entry", EntryDirective)
+    app.add_directive("op-entries", OpEntriesDirective)
     app.connect("builder-inited", on_build)
     app.connect("autodoc-skip-member", on_member)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -118,8 +118,9 @@ def kernel(name: str) -> Kernel:
 
 def about(name: str) -> About:
     op = OPS[name]
+    said = (inspect.getdoc(op) or "").partition("\n\n>>>")[0]  # without its example
     return About(
-        name, inspect.getdoc(op) or "", derivative(op), tuple(map(kernel, kernels(name))),
+        name, said, derivative(op), tuple(map(kernel, kernels(name))),
         op.saves, name if hasattr(Tensor, name) else "",
         Place(op.__module__.replace(".", "/") + ".py", op.__name__),
     )  # fmt: skip

@@ -14,8 +14,9 @@ one section have in common:
 
 becomes the signature of each of these names, what their docstrings say, and the example; where
 that ends in a picture, the picture, too. The two lines in front of it are there only where a name
-has a shape or an error that its section does not tell. A public name without an entry, an entry
-without an example and a section without its shapes or errors fail the build, and
+has a shape or an error that its section does not tell. An op may have the example of its method in
+its docstring: the entry then is where a page says `{op-entries}`. A public name without an entry,
+an entry without an example and a section without its shapes or errors fail the build, and
 tests/docs/test_reference.py.
 """
 
@@ -40,6 +41,7 @@ from tutor.backends import registry
 
 FOLDER = Path(__file__).parents[1] / "reference"
 BLOCK = re.compile(r"^```\{entry\} (?P<names>.+)\n(?P<body>(?:.*\n)*?)```$", re.MULTILINE)
+OF_OPS = "```{op-entries}\n"
 SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
 OPTION = re.compile(r"^:(shape|raises): (.+(?:\n(?!>>>|:).+)*)\n?", re.MULTILINE)
 SAID = ("**Shapes.**", "**Errors.**")  # what a section says of all its names
@@ -80,6 +82,17 @@ def entries(page: Path) -> Iterator[Entry]:
         section = next((head for at, head in reversed(heads) if at < found.start()), "")
         line = text.count("\n", 0, found.start()) + 1
         yield entry(found["names"], found["body"], page, line, section)
+    if OF_OPS in text:
+        section = next(head for at, head in reversed(heads) if at < text.index(OF_OPS))
+        yield from of_ops(page, text.count("\n", 0, text.index(OF_OPS)) + 1, section)
+
+
+def of_ops(page: Path, line: int, section: str = "") -> Iterator[Entry]:
+    """The entries of the methods whose example is in the docstring of their op."""
+    for name, op in tutor.OPS.items():
+        _, found, example = inspect.cleandoc(op.__doc__ or "").partition("\n\n>>>")
+        if found and op.__module__.startswith("tutor.ops."):
+            yield entry(f"Tensor.{name}", f">>>{example}", page, line, section)
 
 
 def entry(names: str, body: str, page: Path, line: int, section: str = "") -> Entry:

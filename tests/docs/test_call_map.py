@@ -99,4 +99,4 @@ def test_each_place_is_there() -> None:
 def test_a_box_leads_to_its_line() -> None:
     text = call_map.drawn(FORWARD[:1], ["source/x.py.html#L-7"], "a way")
     assert '<a href="source/x.py.html#L-7">' in text and 'aria-label="a way"' in text
-    assert f"tutor/methods/operators.py:{FORWARD[0].place.line}</code>" in text
+    assert f"tutor/methods/applied.py:{FORWARD[0].place.line}</code>" in text

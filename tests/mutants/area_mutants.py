@@ -86,7 +86,8 @@ AREA_MUTANTS = [
     # ---- changes in place ------------------------------------------------------------------------
     Mutant(
         "sub_ leaves alpha out", IN_PLACE,
-        "self -= other if alpha == 1 else _times(self, other, alpha)", "self -= other",
+        "return isub(self, other if alpha == 1 else _times(self, other, alpha))",
+        "return isub(self, other)",
         "methods/test_inplace.py", "a step by hand is as long as the gradient, whatever the rate",
     ),
     Mutant(

@@ -157,7 +157,8 @@ PYTHON_MUTANTS = [
     ),
     Mutant(
         "a kernel's gradient is not turned", "tutor/methods/windows.py",
-        ".flip((2, 3))\n", "\n",
+        "w = views.flip(w.reshape((groups * inputs, outputs // groups, rows, columns)), (2, 3))",
+        "w = w.reshape((groups * inputs, outputs // groups, rows, columns))",
         "nn/test_functional.py",
         "convolutions learn mirrored filters",
     ),

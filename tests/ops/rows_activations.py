@@ -1,4 +1,4 @@
-"""Rows for tests/ops/test_ops.py: the activations of tutor/methods/activations.py."""
+"""Rows for tests/ops/test_ops.py: the activations of tutor/methods/elementwise.py."""
 
 import numpy as np
 from case import Case

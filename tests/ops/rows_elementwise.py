@@ -6,6 +6,8 @@ import numpy as np
 from case import Case
 
 import tutor
+from tutor import OPS
+from tutor.backends.signatures import SIGNATURES
 from tutor.core.engine import apply
 
 erf = np.vectorize(math.erf, otypes=["float64"])
@@ -156,3 +158,26 @@ CASES = [
          "apart"),
     Case("relu6", lambda x: (x * 20).relu6(), ((9,),), lambda x: (x * 20).clip(0, 6), "apart"),
 ]  # fmt: skip
+
+
+def stated(name: str) -> Case:
+    """The row of an op whose kernel has a formula in signatures.py that is Python: it is computed
+    number by number, and says what NumPy says elsewhere."""
+    signature = SIGNATURES[OPS[name].kernel]
+    count = len(signature.types) - 1
+    f = eval(f"lambda {', '.join('xy'[:count])}: {signature.expression}")
+
+    def oracle(*arrays: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            values = np.frompyfunc(f, count, 1)(*arrays)
+        return values.astype(bool if signature.types[0] == "b" else arrays[0].dtype)
+
+    return Case(name, lambda x, *y: getattr(x, name)(*y), ((3, 4), (4,))[:count], oracle, "apart",
+                2 * OPS[name].differentiable)  # fmt: skip
+
+
+CASES += [
+    stated(name)
+    for name, op in OPS.items()
+    if op.__module__ == "tutor.ops.elementwise" and name not in {case.op for case in CASES}
+]

@@ -17,11 +17,10 @@ import rows_network
 import rows_reduce
 import rows_statistics
 import rows_window
-from named_methods import METHODS
+from named_methods import IN_PLACE, METHODS
 
 import tutor
 from tutor import OPS, Tensor, apply
-from tutor.methods.inplace import InPlaceMethods
 from tutor.testing import gradcheck
 
 pytestmark = pytest.mark.usefixtures("place")
@@ -114,9 +113,19 @@ ELSEWHERE = {
 def test_every_method_has_a_row():
     done = {case.op for case in CASES}
     methods = set(METHODS)
-    methods -= set(vars(InPlaceMethods))  # tests/methods/test_inplace.py
+    methods -= IN_PLACE  # tests/methods/test_inplace.py
     assert not methods - done - set(ALIASES) - set(BY_OTHER_NAMES) - ELSEWHERE
     assert set(BY_OTHER_NAMES.values()) <= done
+
+
+def test_a_formula_that_is_python_makes_a_row():
+    x, y = np.array([1.0, 2.0, np.nan]), np.array([2.0, 2.0, 2.0])
+    for name, theirs in (("lt", np.less), ("ne", np.not_equal)):
+        row = rows_elementwise.stated(name)
+        assert (row.oracle(x, y) == theirs(x, y)).all() and row.oracle(x, y).dtype == bool
+        assert row.f(Tensor(x), Tensor(y)).tolist() == theirs(x, y).tolist() and not row.orders
+    with pytest.raises(SyntaxError):  # it needs a row of its own
+        rows_elementwise.stated("copysign")
 
 
 @pytest.mark.parametrize(("alias", "name"), ALIASES.items())

@@ -14,7 +14,7 @@ CODE = """
 from tutor import engine
 from tutor._util import twins
 from tutor.core.engine import apply
-from tutor.methods.elementwise import apply as bound
+from tutor.methods.operators import apply as bound
 from tutor.methods import inplace
 from tutor._util.context_settings import Within
 print(apply is bound, inplace.change is twins.change)

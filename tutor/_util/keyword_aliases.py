@@ -74,12 +74,24 @@ def spelled(target: T) -> T:
     in_front: dict[Any, Any] = {}  # an alias stays the same function
     for name, found in list(vars(target).items()):
         function = found.__func__ if isinstance(found, classmethod) else found
-        if not isinstance(function, FunctionType) or name in INNER:
+        if not isinstance(function, FunctionType):
             continue
-        if not name.startswith("_") or name == "__init__":
-            made = in_front.setdefault(function, _understanding(function))
+        wrapped = name not in INNER and (not name.startswith("_") or name == "__init__")
+        if not wrapped or "<" in function.__qualname__:  # a lambda, or what a function has made
+            _name(function, name, target)
+        if wrapped:
+            if function not in in_front:
+                in_front[function] = _name(_understanding(function), name, target)
+            made = in_front[function]
             setattr(target, name, classmethod(made) if isinstance(found, classmethod) else made)
     return target
+
+
+def _name(function: Any, name: str, owner: Any) -> Any:
+    """Says that the function is that method of `owner`, wherever it was written."""
+    function.__name__, function.__module__ = name, owner.__module__
+    function.__qualname__ = f"{owner.__qualname__}.{name}"
+    return function
 
 
 def _understanding(f: Any) -> Any:

@@ -55,6 +55,11 @@ class Signature(NamedTuple):
     work: str = "computes"  # or "moves", or "chooses"
     results: int = 1  # out and the last results - 1 inputs, all of them written
 
+    @property
+    def expression(self) -> str:
+        """The formula alone, `x < y`: of some elementwise kernels it is Python, and says it all."""
+        return self.formula.partition("= ")[2].partition(";")[0]
+
 
 # fmt: off
 TABLE_OF_KERNELS = (

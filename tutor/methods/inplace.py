@@ -9,12 +9,11 @@ notices it. No change is recorded: if x or y requires a gradient, it is refused,
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self, TypeVar
+from typing import Any
 
 from tutor._storage.array_like import is_number, is_tensor
 from tutor._storage.layout import Shape
 from tutor._util import error_messages
-from tutor._util.keyword_aliases import spelled
 from tutor._util.twins import change
 from tutor._util.typing import TensorLike
 from tutor.core.engine import engine
@@ -23,14 +22,14 @@ from tutor.core.op import OPS
 from tutor.core.tensor import TensorBase
 from tutor.dtype import DType
 from tutor.errors import DTypeError, ShapeError
-from tutor.methods.elementwise import Elementwise
+from tutor.methods import elementwise
+from tutor.methods.operators import T
 
-T = TypeVar("T", bound=Elementwise)
 KINDS = ("bool", "uint", "int", "float")  # a dtype can hold its own kind and the earlier ones
 NEW = "which makes a new tensor; to change a parameter by hand, do it under no_grad()"
 
 
-def _operator(name: str, sign: str) -> Callable[[Any, Any], Any]:
+def operator(name: str, sign: str) -> Callable[[T, TensorLike], T]:
     """`x += y`: the op of that name, whose result overwrites x's numbers."""
     what, instead = f"x {sign}= y", f"x = x {sign} y"
 
@@ -47,7 +46,7 @@ def _operator(name: str, sign: str) -> Callable[[Any, Any], Any]:
     return operator
 
 
-def _imatmul(self: T, other: TensorLike) -> T:
+def matmul(self: T, other: TensorLike) -> T:
     check_in_place(self, "x @= y", f"write x = x @ y, {NEW}", other)
     product = self @ other  # read as a whole, before anything is written
     check_fits(self, (product.shape, product.dtype), "x @= y", "x = x @ y")
@@ -90,89 +89,71 @@ def _times(x: TensorBase, y: Any, alpha: float) -> Any:
     return given * alpha
 
 
-@spelled
-class InPlaceMethods(Elementwise):
-    """Changes in place. Each returns the tensor itself."""
+iadd, isub = operator("add", "+"), operator("sub", "-")
+imul, idiv = operator("mul", "*"), operator("div", "/")
 
-    __slots__ = ()
+# ---- PyTorch's names -----------------------------------------------------------------------------
 
-    __iadd__, __isub__ = _operator("add", "+"), _operator("sub", "-")
-    __imul__, __itruediv__ = _operator("mul", "*"), _operator("div", "/")
-    __ifloordiv__, __imod__ = _operator("floor_divide", "//"), _operator("remainder", "%")
-    __ipow__, __imatmul__ = _operator("pow", "**"), _imatmul
-    __iand__, __ior__ = _operator("bitwise_and", "&"), _operator("bitwise_or", "|")
-    __ixor__ = _operator("bitwise_xor", "^")
-    __ilshift__ = _operator("bitwise_left_shift", "<<")
-    __irshift__ = _operator("bitwise_right_shift", ">>")
 
-    # ---- PyTorch's names -------------------------------------------------------------------------
+def add_(self: T, other: TensorLike, *, alpha: float = 1) -> T:
+    """x += alpha * y"""
+    return iadd(self, other if alpha == 1 else _times(self, other, alpha))
 
-    def add_(self, other: TensorLike, *, alpha: float = 1) -> Self:
-        """x += alpha * y"""
-        self += other if alpha == 1 else _times(self, other, alpha)
-        return self
 
-    def sub_(self, other: TensorLike, *, alpha: float = 1) -> Self:
-        """x -= alpha * y"""
-        self -= other if alpha == 1 else _times(self, other, alpha)
-        return self
+def sub_(self: T, other: TensorLike, *, alpha: float = 1) -> T:
+    """x -= alpha * y"""
+    return isub(self, other if alpha == 1 else _times(self, other, alpha))
 
-    def mul_(self, other: TensorLike) -> Self:
-        """x *= y"""
-        self *= other
-        return self
 
-    def div_(self, other: TensorLike) -> Self:
-        """x /= y"""
-        self /= other
-        return self
+def mul_(self: T, other: TensorLike) -> T:
+    """x *= y"""
+    return imul(self, other)
 
-    def zero_(self) -> Self:
-        """x[...] = 0: `p.grad.zero_()`"""
-        return _overwrite(self, self.wrap(0, self.dtype), "x.zero_()")
 
-    def fill_(self, value: TensorLike) -> Self:
-        """x[...] = value, a single number, which the dtype must be able to hold."""
-        number = value if is_tensor(value) else self.wrap(value, self.dtype)
-        return _overwrite(self, number, "x.fill_(value)")
+def div_(self: T, other: TensorLike) -> T:
+    """x /= y"""
+    return idiv(self, other)
 
-    def copy_(self, source: TensorLike) -> Self:
-        """x[...] = source, cast to x's dtype and stretched to its shape."""
-        return _overwrite(self, source, "x.copy_(y)")
 
-    def clamp_(self, min: TensorLike | None = None, max: TensorLike | None = None) -> Self:
-        """x = x.clip(min, max), in place."""
-        check_in_place(self, "x.clamp_(min, max)", f"write x = x.clip(min, max), {NEW}")
-        clipped = self.clip(min, max)
-        check_fits(self, (clipped.shape, clipped.dtype), "x.clamp_", "x = x.clip(min, max)")
-        engine.write(self, clipped)
-        return self
+def zero_(self: T) -> T:
+    """x[...] = 0: `p.grad.zero_()`"""
+    return _overwrite(self, self.wrap(0, self.dtype), "x.zero_()")
 
-    clip_ = clamp_
 
-    def assign(self, value: TensorLike) -> Self:
-        """x[...] = value, even while a graph is recorded: a graph that saved the old numbers will
-        refuse backward(). Returns the tensor."""
-        engine.write(self, value)
-        return self
+def fill_(self: T, value: TensorLike) -> T:
+    """x[...] = value, a single number, which the dtype must be able to hold."""
+    number = value if is_tensor(value) else self.wrap(value, self.dtype)
+    return _overwrite(self, number, "x.fill_(value)")
 
-    @property
-    def data(self) -> Self:
-        """The same numbers outside any graph: `x.detach()`. Changes to them are counted, so no
-        gradient is computed from overwritten numbers.
 
-        `x.data = y` copies y's numbers to x's memory, as `x.assign(y)` does; y must have x's shape
-        and dtype (DTypeError). Later changes to y do not reach x.
-        """
-        return self.detach()
+def copy_(self: T, source: TensorLike) -> T:
+    """x[...] = source, cast to x's dtype and stretched to its shape."""
+    return _overwrite(self, source, "x.copy_(y)")
 
-    @data.setter
-    def data(self, value: Self) -> None:
-        shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
-        if shape != self.shape or dtype is not self.dtype:
-            raise DTypeError(
-                f"x.data = y, where x is {self.dtype.name} of shape {self.shape}",
-                f"y is a {type(value).__name__}" + (f", {dtype} of shape {shape}" if dtype else ""),
-                "give a Tensor of x's shape and dtype, or make a new x",
-            )
-        engine.write(self, value)
+
+def clamp_(self: T, min: TensorLike | None = None, max: TensorLike | None = None) -> T:
+    """x = x.clip(min, max), in place."""
+    check_in_place(self, "x.clamp_(min, max)", f"write x = x.clip(min, max), {NEW}")
+    clipped = elementwise.clip(self, min, max)
+    check_fits(self, (clipped.shape, clipped.dtype), "x.clamp_", "x = x.clip(min, max)")
+    engine.write(self, clipped)
+    return self
+
+
+def assign(self: T, value: TensorLike) -> T:
+    """x[...] = value, even while a graph is recorded: a graph that saved the old numbers will
+    refuse backward(). Returns the tensor."""
+    engine.write(self, value)
+    return self
+
+
+def set_data(self: T, value: T) -> None:
+    """`x.data = y`"""
+    shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
+    if shape != self.shape or dtype is not self.dtype:
+        raise DTypeError(
+            f"x.data = y, where x is {self.dtype.name} of shape {self.shape}",
+            f"y is a {type(value).__name__}" + (f", {dtype} of shape {shape}" if dtype else ""),
+            "give a Tensor of x's shape and dtype, or make a new x",
+        )
+    engine.write(self, value)

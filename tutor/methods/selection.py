@@ -13,7 +13,7 @@ ones. `x[rows]` is a single kernel, index_select.
 from __future__ import annotations
 
 import math
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple
 
 from tutor._storage import bounds_checks, index_parsing, layout
 from tutor._storage.array_like import is_number, is_tensor
@@ -23,9 +23,8 @@ from tutor.core.engine import apply, engine
 from tutor.core.op import OPS
 from tutor.dtype import bool_, int64
 from tutor.errors import DTypeError, NumberRangeError, OutOfRangeError, ShapeError
-from tutor.methods.views import Views
-
-T = TypeVar("T", bound=Views)
+from tutor.methods import create, views
+from tutor.methods.operators import Operators, T
 
 
 class ParsedKey(NamedTuple, Generic[T]):
@@ -58,7 +57,7 @@ def select(t: T, key: Any) -> T:
     number = plan.positions[0]  # row-major, among the elements of the indexed axes
     for size, more in zip(sizes[1:], plan.positions[1:], strict=True):
         number = number * size + more
-    rows = x.movedim(axes, tuple(range(len(axes)))).reshape((math.prod(sizes), *kept))
+    rows = views.movedim(x, axes, tuple(range(len(axes)))).reshape((math.prod(sizes), *kept))
     chosen = apply("index_select", rows, in_row(number), axis=0)
     chosen = chosen if len(shape) == 1 else chosen.reshape((*shape, *kept))
     return moved(chosen, len(shape), plan.place)
@@ -66,10 +65,10 @@ def select(t: T, key: Any) -> T:
 
 def in_row(x: T) -> T:
     """x with one axis."""
-    return x if x.ndim == 1 else x.flatten()
+    return x if x.ndim == 1 else views.flatten(x)
 
 
-def assign(t: Views, key: Any, value: Any) -> None:
+def assign(t: Operators, key: Any, value: Any) -> None:
     """`t[key] = value`: written straight to the elements in t's Buffer. One number where a mask of
     t's shape is true needs no positions: that is a `where`."""
     key = key if is_tensor(key) or isinstance(key, tuple) else array_of(t, key)
@@ -84,20 +83,20 @@ def assign(t: Views, key: Any, value: Any) -> None:
         at = at + positions * strides[axis]
     at = at.expand(plan.shape).reshape((*plan.shape, *[1] * len(kept)))
     for i, axis in enumerate(kept):
-        along = x.arange(x.shape[axis], device=x.buf.device) * strides[axis]
+        along = create.arange(type(x), x.shape[axis], device=x.buf.device) * strides[axis]
         at = at + along.reshape((x.shape[axis], *[1] * (len(kept) - 1 - i)))
     at = moved(at, len(plan.shape), plan.place)
     numbers = t.over(Buffer.empty(at.numel(), t.dtype, t.buf.device), at.shape)
     engine.write(numbers, value)  # cast and stretched to fit
     whole = t.over(t.buf, (len(t.buf),))
-    flat = (at.flatten(), numbers.flatten())
+    flat = (views.flatten(at), views.flatten(numbers))
     t.buf.touch()
     engine.call("scatter", t.dtype, whole, whole, *flat, axis=0)
 
 
 def moved(x: T, count: int, place: int) -> T:
     """The first `count` axes moved behind the next `place` axes."""
-    return x.movedim(tuple(range(count)), tuple(range(place, place + count))) if place else x
+    return views.movedim(x, tuple(range(count)), tuple(range(place, place + count))) if place else x
 
 
 def planned(t: T, key: Any, one_may_be_negative: bool = False) -> ParsedKey[T]:
@@ -153,7 +152,7 @@ def planned(t: T, key: Any, one_may_be_negative: bool = False) -> ParsedKey[T]:
     )
 
 
-def array_of(t: Views, part: Any) -> Any:
+def array_of(t: Operators, part: Any) -> Any:
     """One part of a key: None, Ellipsis, a slice, an int, or a Tensor of ints or bools."""
     if index_parsing.is_basic((part,)):
         (part,) = index_parsing.checked_key((part,))

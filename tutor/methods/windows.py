@@ -12,18 +12,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TypeVar
 
 from tutor._storage.layout import Shape, positive, whole_numbers
 from tutor._util import checks
 from tutor._util.typing import Padding, Sizes
 from tutor.core.engine import apply
 from tutor.errors import DomainError, ShapeError
-from tutor.methods.reductions import Reductions
+from tutor.methods import create, views
+from tutor.methods.operators import T
 
 CONV = ("stride_h", "stride_w", "dilation_h", "dilation_w", "groups")  # of the op conv2d
-
-T = TypeVar("T", bound=Reductions)
 
 
 def each(number: Sizes | str, dims: int, name: str, least: int = 1) -> Shape:
@@ -59,7 +57,7 @@ def around(x: T, before: Sequence[int], after: Sequence[int], value: float = 0) 
     """x with that much padding on its spatial axes."""
     if not any(before) and not any(after):
         return x
-    return x.pad(((0, 0), (0, 0), *zip(before, after, strict=True)), value)
+    return views.pad(x, ((0, 0), (0, 0), *zip(before, after, strict=True)), value)
 
 
 # ---- convolution ---------------------------------------------------------------------------------
@@ -115,9 +113,9 @@ def conv2d_input(g: T, w: T, shape: Shape, **params: int) -> T:
         g = apply("place", g, view="index", shape=(*g.shape[:2], *spread), key=every)
     reach = (dh * (rows - 1), dw * (columns - 1))
     ends = (shape[2] - g.shape[2], shape[3] - g.shape[3])
-    g = g.pad(((0, 0), (0, 0), (reach[0], ends[0]), (reach[1], ends[1])))
+    g = views.pad(g, ((0, 0), (0, 0), (reach[0], ends[0]), (reach[1], ends[1])))
     w = w.reshape((groups, outputs // groups, inputs, rows, columns)).transpose(1, 2)
-    w = w.reshape((groups * inputs, outputs // groups, rows, columns)).flip((2, 3))
+    w = views.flip(w.reshape((groups * inputs, outputs // groups, rows, columns)), (2, 3))
     return apply("conv2d", g, w, **{**params, "stride_h": 1, "stride_w": 1})
 
 
@@ -323,11 +321,12 @@ def adaptive_avg_pool(x: T, output_size: Sizes, *, dims: int) -> T:
     for i, m in enumerate(asked_sizes(x, output_size, dims)):
         n = x.shape[2 + i]
         here = x.buf.device
-        place, at = x.arange(m, device=here), x.arange(n, device=here).unsqueeze(1)
+        place = create.arange(type(x), m, device=here)
+        at = create.arange(type(x), n, device=here).unsqueeze(1)
         first, end = place * n // m, -((-n * (place + 1)) // m)
         inside = ((first <= at) & (at < end)).cast(x.dtype if x.dtype.is_float else "float32")
         weights = inside / (end - first).cast(inside.dtype)
-        x = (x.movedim(2 + i, -1) @ weights).movedim(-1, 2 + i)
+        x = views.movedim(views.movedim(x, 2 + i, -1) @ weights, -1, 2 + i)
     return finished(x, None, was_batched)
 
 
@@ -343,8 +342,8 @@ def covered(x: T, axis: int, m: int) -> T:
     """One axis of x as the m windows of adaptive_avg_pool: (..., m, the widest window, ...).
     Shorter windows repeat their last element."""
     n, here = x.shape[axis], x.buf.device
-    places = x.arange(m, device=here).unsqueeze(1)
+    places = create.arange(type(x), m, device=here).unsqueeze(1)
     first, end = places * n // m, -((-n * (places + 1)) // m)
-    index = (first + x.arange(-(-n // m) + 1, device=here)).minimum(end - 1)
-    seen = x.index_select(axis, index.flatten())
+    index = (first + create.arange(type(x), -(-n // m) + 1, device=here)).minimum(end - 1)
+    seen = x.index_select(axis, views.flatten(index))
     return seen.reshape((*x.shape[:axis], *index.shape, *x.shape[axis + 1 :]))

@@ -160,7 +160,12 @@ class Fmod(Binary):
 
 
 class CopySign(Binary):
-    """z = |x| with the sign of y"""
+    """z = |x| with the sign of y
+
+    >>> from tutor import Tensor
+    >>> Tensor([3.0, 3.0]).copysign(Tensor([-1.0, 0.0]))
+    Tensor([-3.,  3.])
+    """
 
     kernel, saves, wants_float = "copysign", ("x", "out"), True
 

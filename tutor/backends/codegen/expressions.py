@@ -19,12 +19,13 @@ place; the others are called in double, which leaves one rounding error.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from tutor.backends.codegen.dialect import HALVES, Dialect, limits
-from tutor.backends.signatures import SIGNATURES
+from tutor.backends.signatures import SIGNATURES, TABLE_OF_KERNELS
 from tutor.dtype import DType, bool_, float64
 
 
@@ -103,7 +104,6 @@ EXPRESSIONS: dict[str, Variants] = {
     "sigmoid": floats(own("x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x))")),
     "gelu": floats(double("gelu(x)")),
     "gelu_tanh": floats(double("gelu_tanh(x)")),
-    "copy": everything(own("x")),
     # ---- two or three operands
     "add": floats(own("x + y")) | integers(wraps("x + y")) | {"bool": own("x | y")},
     "sub": floats(own("x - y")) | integers(wraps("x - y")),
@@ -137,16 +137,29 @@ EXPRESSIONS: dict[str, Variants] = {
         | integers(own("x > y ? x : y")) | {"bool": own("x | y")},
     "minimum": floats(own("x < y ? x : x > y ? y : x == y && x != 0 ? x : -(-x - y)"))
         | integers(own("x < y ? x : y")) | {"bool": own("x & y")},
-    "eq": everything(own("x == y")),
-    "ne": everything(own("x != y")),
-    "lt": everything(own("x < y")),
-    "le": everything(own("x <= y")),
-    "gt": everything(own("x > y")),
-    "ge": everything(own("x >= y")),
     "mul_add": floats(own("x * y + w")),
     "where": everything(own("c ? x : y")),
 }
 # fmt: on
+
+
+def in_c(formula: str) -> str:
+    """A formula of signatures.py that is Python, in C: `0 if x <= y else x - y` is
+    `x <= y ? 0 : x - y`. Comparisons and sums are written alike."""
+    found = ast.parse(formula, mode="eval").body
+    if not isinstance(found, ast.IfExp):
+        return formula
+    condition, then, other = map(ast.unparse, (found.test, found.body, found.orelse))
+    return f"{condition} ? {then} : {in_c(other)}"
+
+
+# What has no line above is what its line in signatures.py says. (Sums of signed integers need one:
+# they wrap.)
+EXPRESSIONS |= {
+    row.name: dict.fromkeys((d.kind for d in row.dtypes), own(in_c(row.expression)))
+    for row in TABLE_OF_KERNELS
+    if row.form == "elementwise" and not row.params and row.name not in (*EXPRESSIONS, "cast")
+}
 
 MOVES = ("copy", "where")  # they copy 16-bit floats without conversion
 NAMES = {

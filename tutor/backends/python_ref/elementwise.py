@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from tutor._storage.bits import unpack
 from tutor.backends.python_ref.walk import Kernel, Number, Operand, packed, read, write
+from tutor.backends.signatures import TABLE_OF_KERNELS
 from tutor.dtype import bfloat16, float32, float64
 from tutor.errors import DomainError
 
@@ -122,11 +123,6 @@ def gelu_tanh_grad(g: float, x: float) -> float:
     x = min(max(x, -FAR), FAR)
     s = sigmoid(x * (LINE + CURVE * (x * x)))
     return g * -(-x * (LINE + 3 * CURVE * (x * x)) * (s * (1 - s)) - s)
-
-
-def identity(x: Any) -> Any:
-    """x"""
-    return x
 
 
 # ---- two or three operands -----------------------------------------------------------------------
@@ -279,8 +275,8 @@ def arange(out: Operand, *, start: Number, step: Number, parts: Number) -> None:
 KERNELS: dict[str, Kernel] = {
     "neg": lift(operator.neg),
     "abs": lift(abs),
-    "relu": lift(relu),
     "sqrt": lift(sqrt),
+    "relu": lift(relu),
     "sign": lift(sign),
     "floor": lift(whole(math.floor)),
     "ceil": lift(whole(math.ceil)),
@@ -310,7 +306,6 @@ KERNELS: dict[str, Kernel] = {
     "gelu": lift(gelu),
     "gelu_tanh": lift(gelu_tanh),
     "sigmoid": lift(sigmoid),
-    "copy": lift(identity),
     "cast": cast,
     "fill": fill,
     "arange": arange,
@@ -338,12 +333,14 @@ KERNELS: dict[str, Kernel] = {
     "bitwise_right_shift": lift(shifted(operator.rshift, "right_shift")),
     "maximum": lift(maximum),
     "minimum": lift(minimum),
-    "eq": lift(operator.eq),
-    "ne": lift(operator.ne),
-    "lt": lift(operator.lt),
-    "le": lift(operator.le),
-    "gt": lift(operator.gt),
-    "ge": lift(operator.ge),
     "mul_add": mul_add,
     "where": lift(where),
 }
+
+# A kernel without a line above is what its formula in signatures.py says, which is Python then.
+STATED: dict[str, Kernel] = {
+    row.name: lift(eval(f"lambda {', '.join('xy'[: len(row.types) - 1])}: {row.expression}"))
+    for row in TABLE_OF_KERNELS
+    if row.form == "elementwise" and not row.params and row.name not in KERNELS
+}
+KERNELS |= STATED
