@@ -122,7 +122,7 @@ sanitize: ## run the backends' tests under the address and undefined-behaviour s
 	LD_PRELOAD="$$($(CXX) -print-file-name=$(ASAN)) $$($(CXX) -print-file-name=libstdc++.so)" \
 	    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
 	    TUTOR_BACKEND=simd $(VENV)-sanitize/bin/python -m pytest --capture=sys tests/backends \
-	    tests/programs/test_replay.py $(ARGS)
+	    tests/testing tests/programs/test_replay.py $(ARGS)
 
 # Data races: the thread pool and kernels called from several Python threads, in a build of their
 # own. Without address randomisation, which this sanitizer of GCC 12 does not get along with.
@@ -133,9 +133,9 @@ sanitize-thread: ## run the tests of threads under the thread sanitizer
 	    $(SET)=build-dir=build/thread $(SET)=cmake.define.TUTOR_SANITIZE_THREAD=ON
 	LD_PRELOAD="$$(g++ -print-file-name=libtsan.so)" TUTOR_BACKEND=simd \
 	    TSAN_OPTIONS=exitcode=66:die_after_fork=0:allocator_may_return_null=1 \
-	    setarch -R $(VENV)-thread/bin/python -m pytest --capture=sys tests/backends/test_threads.py \
-	    tests/backends/test_simd_border.py tests/backends/test_step.py tests/ops/test_native_engine.py \
-	    tests/programs/test_replay.py $(ARGS)
+	    setarch -R $(VENV)-thread/bin/python -m pytest --capture=sys \
+	    tests/backends/simd_cpp/test_threads.py tests/backends/simd_cpp/test_simd_cpp_border.py \
+	    tests/backends/test_step.py tests/ops/test_native_engine.py tests/programs/test_replay.py $(ARGS)
 
 fuzz: setup-env ## throw calls that no sane program makes at the border to C++, for a minute
 	$(BIN)/python tests/backends/fuzz.py $(ARGS)

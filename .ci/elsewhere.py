@@ -26,11 +26,12 @@ from typing import Any, BinaryIO
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tutor.backends import conformance, simd_cpp
-from tutor.backends.cases.operands import execute, through
-from tutor.backends.conformance import Verdict, agreement, differences, prepared, signed
+from tutor.backends import simd_cpp
 from tutor.backends.signatures import SIGNATURES
 from tutor.dtype import BY_NAME
+from tutor.testing import conformance
+from tutor.testing.cases.operands import execute, through
+from tutor.testing.conformance import Verdict, agreement, differences, prepared, signed
 
 
 def send(pipe: BinaryIO, message: Any) -> None:

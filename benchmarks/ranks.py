@@ -6,7 +6,7 @@
 
 Rank 0 prints one line of JSON: the seconds of an all_reduce by its bytes, and of a step by its rows
 (the best of many, and the median), with the share of it that was spent waiting for others.
-`tutor.distributed.cost` takes its constants from these: docs/scaling.md.
+benchmarks/cost.py takes its constants from these: docs/scaling.md.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from itertools import pairwise, product
 from random import Random
 
 from tutor import data
-from tutor.data import digits, made_up
+from tutor.data.sets import digits, made_up
 
 # ---- P.1: a wave in noise ------------------------------------------------------------------------
 

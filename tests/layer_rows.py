@@ -1,12 +1,15 @@
 """Every layer of nn with small sizes, what it is given, and what it answers.
 
-That is compared with PyTorch's (tests/oracle/test_oracle_layers.py), and in every place with
-python_ref's (tests/nn/test_layers_everywhere.py).
+That is compared with PyTorch's, or with a formula where PyTorch has no such layer
+(tests/oracle/test_oracle_layers.py), and in every place with python_ref's
+(tests/nn/test_nn_layers_everywhere.py). tests/test_mistakes.py calls each layer with wrong settings
+instead of a row's, and tests/test_cycles.py looks for memory that a row's call leaves behind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -21,13 +24,15 @@ ROWS, LINE, PICTURE, SOLID = (3, 4), (2, 3, 6), (2, 3, 5, 6), (1, 2, 4, 3, 5)
 
 
 class Row(NamedTuple):
-    """A layer: its class, settings, inputs (shapes are drawn; arrays are given as they are)."""
+    """A layer: its class, settings, inputs (shapes are drawn; arrays are given as they are). Of one
+    that PyTorch has not, also a formula over torch's tensors: `formula(*inputs, **parameters)`."""
 
     name: str
     settings: tuple = ()
     options: Mapping[str, Any] = MappingProxyType({})
     inputs: tuple = (ROWS,)
     call: Mapping[str, Any] = MappingProxyType({})
+    formula: Callable[..., Any] | None = None
 
 
 def several(*names: str, **given: Any) -> list[Row]:
@@ -153,6 +158,17 @@ TABLE = [*POOLS, *NORMS, *ACTIVATIONS, *SHAPES, *LOSSES, *RECURRENT, *ATTENTION]
 def layers() -> set[str]:
     """The names of all there are."""
     return {n for n, c in vars(nn).items() if isinstance(c, type) and issubclass(c, nn.Module)}
+
+
+def settings(name: str) -> dict[str, Any]:
+    """Right settings of a layer by the names of its parameters; none if no row has that layer."""
+    found: dict[str, Any] = {}
+    for row in reversed(TABLE):
+        if row.name == name:
+            parameters = inspect.signature(getattr(nn, name)).parameters
+            found |= dict(zip(parameters, row.settings, strict=False))
+            found |= {option: x for option, x in row.options.items() if option in parameters}
+    return found
 
 
 def drawn_state(state: Mapping[str, np.ndarray], rng: np.random.Generator) -> dict[str, np.ndarray]:

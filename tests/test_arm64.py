@@ -21,7 +21,7 @@ ROWS = sum(len(SIGNATURES[kernel].dtypes) for kernel in KERNELS)
 IDLE = f"""
 import sys; sys.path.insert(0, {str(SCRIPT.parent)!r})
 import elsewhere
-from tutor.backends import conformance
+from tutor.testing import conformance
 elsewhere.execute = lambda kernel, case, before: before
 """
 WRONG = f"""{IDLE}

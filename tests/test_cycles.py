@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from layer_rows import TABLE, Row, answer, as_tutor, draw
 
 import tutor
 from tests.test_messages import BLOCKS
@@ -44,12 +45,6 @@ from tutor.nn import functional
 # ---- what is public ------------------------------------------------------------------------------
 
 
-# What others are made of, and nobody calls: it comes along with them.
-PARTS = {
-    f"tutor.nn.functional.losses.{name}" for name in ("reduced", "picked", "total", "by_class")
-}
-
-
 def functions(module: ModuleType) -> list[str]:
     """The names of a module's own functions and classes, or those of its __all__."""
     own = getattr(module, "__all__", None) or [
@@ -58,7 +53,6 @@ def functions(module: ModuleType) -> list[str]:
         if (inspect.isfunction(value) or inspect.isclass(value))
         and value.__module__ == module.__name__
         and not hasattr(value, "_fields")
-        and f"{module.__name__}.{name}" not in PARTS
     ]
     return [n for n in own if not n.startswith("_") and callable(getattr(module, n))]
 
@@ -195,22 +189,9 @@ ON_A_MODEL: dict[str, Callable[[nn.Sequential], Any]] = {
     **{n: (lambda m, n=n: list(getattr(m, n)())) for n in (
         "named_parameters", "named_buffers", "named_modules", "named_children")},
 }  # fmt: skip
-LAYERS: dict[str, tuple[Any, ...]] = {
-    "Bilinear": ((3, 3, 2), (2, 3), (2, 3)),
-    "Conv1d": ((2, 3, 2), (1, 2, 6)),
-    "Conv3d": ((2, 3, 2), (1, 2, 3, 3, 3)),
-    "ConvTranspose1d": ((2, 3, 2), (1, 2, 6)),
-    "ConvTranspose2d": ((2, 3, 2), (1, 2, 6, 6)),
-    "ConvTranspose3d": ((2, 3, 2), (1, 2, 3, 3, 3)),
-    "Embedding": ((4, 2), None),
-    "GroupNorm": ((1, 2), (1, 2, 6)),
-    **dict.fromkeys(("RNN", "GRU", "LSTM"), ((3, 4), (5, 2, 3))),
-    **{f"{name}Cell": ((3, 4), (2, 3)) for name in ("RNN", "GRU", "LSTM")},
-    "MultiheadAttention": ((4, 2), (5, 2, 4)),
+LAYERS: dict[str, tuple[Any, ...]] = {  # those without a row in layer_rows.py
     "MultiHeadAttention": ((4, 2), (5, 2, 4)),
     "TransformerBlock": ((4, 2), (5, 2, 4)),
-    "TransformerEncoderLayer": ((4, 2, 3), (5, 2, 4)),
-    "TransformerDecoderLayer": ((4, 2, 3), (5, 2, 4), (3, 2, 4)),
     "Transformer": ((4, 2, 1, 1, 3), (5, 2, 4), (3, 2, 4)),
 }
 FUNCTIONS: dict[str, Callable[[Any], Tensor]] = {
@@ -238,8 +219,14 @@ def walked(z: Any) -> None:
 
 
 def layered(name: str, settings: tuple[Any, ...], *shapes: Any) -> None:
-    layer = getattr(nn, name)(*settings)
-    walked(layer(*(ints() if shape is None else floats(*shape) for shape in shapes)))
+    walked(getattr(nn, name)(*settings)(*(floats(*shape) for shape in shapes)))
+
+
+def by_row(row: Row) -> None:
+    rng = np.random.default_rng(0)
+    layer = getattr(nn, row.name)(*row.settings, **row.options)
+    inputs = [as_tutor(draw(given, rng), "float32") for given in row.inputs]
+    answer(layer, inputs, {name: as_tutor(x, "float32") for name, x in row.call.items()})
 
 
 # What a call takes that none of these is; a row gives a call of its own.
@@ -518,10 +505,8 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.random.bits": lambda: tutor.random.bits(8, 1, 2),
     "tutor.random.set_state": lambda: tutor.random.set_state(tutor.random.get_state()),
     **{f"Module.{name}": (lambda call=call: call(model())) for name, call in ON_A_MODEL.items()},
-    **{
-        f"tutor.nn.{name}": (lambda name=name, row=row: layered(name, *row))
-        for name, row in LAYERS.items()
-    },
+    **{f"tutor.nn.{row.name}": partial(by_row, row) for row in TABLE},
+    **{f"tutor.nn.{name}": partial(layered, name, *row) for name, row in LAYERS.items()},
     **{
         f"tutor.nn.functional.{name}": (
             lambda name=name, call=call: walked(call(getattr(functional, name)))

@@ -195,25 +195,7 @@ def test_nothing_else_goes_by_the_name_of_tensor() -> None:
 
 # ---- the fence around the trunk ------------------------------------------------------------------
 
-# Imports by which the trunk reaches what stands on it. Strike out a row when its import is gone; a
-# new one is refused.
-LEAVES = {
-    "_storage.memory": {"tutor.backends.simd_cpp"},
-    "backends.python_ref.fused": {"tutor.backends.bytecode"},
-    "backends.shape_rules": {"tutor.backends.bytecode"},
-    "backends.step": {"tutor.backends.costs"},
-    "core.buffer": {"tutor.backends.devices"},
-    "core.engine.backward": {"tutor.backends.devices", "tutor.backends.transfers"},
-    "core.engine.forward": {"tutor.backends.transfers"},
-    "core.tensor": {"tutor.backends.devices"},
-    "methods.conversions": {"tutor.backends.devices"},
-    "methods.create": {"tutor.backends.devices"},
-    "methods.tensor": {"tutor.methods.interop"},
-    "ops.attention": {"tutor.backends.transfers"},
-    "ops.matmul": {"tutor.backends.transfers"},
-    "ops.transfer": {"tutor.backends.devices"},
-}
-TRUNK = 12_389  # lines at most; the aim is 11,000
+TRUNK = 12_365  # lines at most; the aim is 11,000
 
 
 def leaves(module: str) -> set[str]:
@@ -229,14 +211,13 @@ def leaves(module: str) -> set[str]:
 
 @pytest.mark.parametrize("path", trunk.files(), ids=trunk.module_of)
 def test_the_trunk_does_not_know_what_stands_on_it(path: Path) -> None:
-    """Each import that leaves the trunk is listed, and each that is listed is still there."""
-    assert leaves(module_of(path)) == LEAVES.get(trunk.module_of(path), set())
+    """It asks that by its hooks: tests/test_hooks.py."""
+    assert not leaves(module_of(path))
 
 
-def test_only_modules_of_the_trunk_are_listed() -> None:
-    listed = {*LEAVES, *trunk.MODULES, *trunk.ROOMS, *trunk.OUTSIDE}
+def test_each_module_that_the_trunk_names_is_there() -> None:
+    listed = {*trunk.MODULES, *trunk.ROOMS, *trunk.OUTSIDE}
     assert {f"tutor.{name}" for name in listed} <= {*MODULES}
-    assert all(trunk.is_trunk(name) for name in LEAVES)
 
 
 def test_the_trunk_does_not_grow() -> None:
@@ -266,10 +247,11 @@ def test_the_four_boxes_are_under_1000_lines() -> None:
 
 
 def test_python_ref_has_about_ten_lines_for_each_kernel() -> None:
-    """That of chains, `fused`, counts as two, one with several results as so many, and the two of
-    attention, each of several products with a softmax between, as two more."""
+    """One with several results counts as so many, and the two of attention, each of several
+    products with a softmax between, as two more. `fused` stands in backends/chains.py."""
     lines = sum(length(path) for path in (PACKAGE / "backends/python_ref").glob("*.py"))
-    assert lines < 10 * (sum(row.results for row in SIGNATURES.values()) + 6)
+    rows = [row for row in SIGNATURES.values() if row.name != "fused"]
+    assert lines < 10 * (sum(row.results for row in rows) + 5)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE.parent)))
@@ -307,8 +289,7 @@ def test_import_tutor_leaves_optional_packages_alone(name: str) -> None:
 # it is first used: by a row in PLACES of tutor/__init__.py, or by an import inside of the function.
 AT_ONCE = {"_storage", "_util", "backends", "core", "dtype", "errors", "functions", "memory",
            "methods", "ops", "random"}  # fmt: skip
-LATER = {"tutor.backends.python_ref", "tutor.backends.cases", "tutor.backends.conformance",
-         "tutor.backends.costs", "tutor.methods.dlpack"}  # fmt: skip
+LATER = {"tutor.backends.python_ref", "tutor.backends.costs", "tutor.methods.dlpack"}
 OF_PYTHON = {"__future__", "array", "contextvars", "ctypes", "importlib", "math", "struct",
              "weakref", "zlib"}  # fmt: skip
 OF_TYPING = {"collections", "copyreg", "enum", "functools", "genericpath", "os", "posixpath", "re",

@@ -19,7 +19,6 @@ from backend_names import DEVICES
 import tutor
 from tutor import Buffer, Tensor, float32, memory, nn, optim
 from tutor._storage.memory import Memory, PythonMemory
-from tutor.backends import devices
 from tutor.errors import DomainError, DTypeError
 
 ROOT = Path(tutor.__file__).parents[1]
@@ -222,7 +221,7 @@ def test_there_is_no_room_for_fewer_than_no_numbers(
     cls: type[Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nor on a device. Python's own memory has some bytes more, and would have taken -1."""
-    monkeypatch.setattr(devices, "Memory", cls)
+    monkeypatch.setattr("tutor._storage.memory.Memory", cls)
     for name in ("cpu", *DEVICES):
         for count in (-1, -(10**6)):
             with pytest.raises(DTypeError, match=f"room for {count} numbers of tutor.int8"):

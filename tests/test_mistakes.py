@@ -13,6 +13,7 @@ import inspect
 from typing import Any
 
 import pytest
+from layer_rows import settings
 
 import tutor
 from tutor import Tensor, interop, nn, optim
@@ -200,6 +201,8 @@ def right(call: str, p: inspect.Parameter) -> Any:
 
 def _right(call: str, p: inspect.Parameter) -> Any:
     bare = call.rpartition(".")[2]
+    if CALLS[call] in LAYERS and p.name in (row := settings(bare)):
+        return row[p.name]
     if p.name in SPECIAL.get(bare, {}):
         return SPECIAL[bare][p.name]
     if bare == "backward" and p.name in ("self", "root"):

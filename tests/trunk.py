@@ -19,8 +19,6 @@ MODULES = (
     "errors",
     "random",
     "backends",
-    "backends.matrix_signatures",
-    "backends.parameters",
     "backends.registry",
     "backends.shape_rules",
     "backends.signatures",
@@ -29,12 +27,13 @@ MODULES = (
 )
 # Modules in these rooms that a training step can do without.
 OUTSIDE = (
+    "core.engine.casting",
     "_util.files",
     "_util.former_names",
-    "_util.lazy_imports",
+    "_util.interpreter",
     "_util.system",
+    "methods.arrays",
     "methods.dlpack",
-    "methods.interop",
     "ops.native",
 )
 

@@ -9,9 +9,12 @@ registry; `python_ref` defines what is right, `simd_cpp` must agree with it and 
 import os
 from typing import Any
 
+from tutor.backends import simd_cpp  # first, since it brings the Memory that Buffers have
+
+# isort: split
 from tutor import errors, functions, memory, ops, random
 from tutor._util import former_names, lazy_imports
-from tutor.backends import devices, registry, simd_cpp
+from tutor.backends import devices, registry, step, transfers  # noqa: F401 - it provides devices
 from tutor.backends.devices import device, set_default_device, synchronize
 from tutor.backends.registry import set_backend, use_backend
 from tutor.backends.step import Step, watch
@@ -71,7 +74,10 @@ former_names.install()
 lazy_imports.PLACES.update(
     amp="tutor.amp",
     array_api="tutor.array_api",
+    arrays="tutor.methods.arrays",
     autograd="tutor.autograd",
+    chains="tutor.backends.chains",
+    costs="tutor.backends.costs",
     cuda="tutor.backends.cuda",
     data="tutor.data",
     detect_anomaly="tutor.profiler.anomaly",
@@ -162,7 +168,8 @@ zeros, ones, full, arange, eye = Tensor.zeros, Tensor.ones, Tensor.full, Tensor.
 linspace, from_dlpack = Tensor.linspace, Tensor.from_dlpack
 zeros_like, ones_like = Tensor.zeros_like, Tensor.ones_like
 rand, randn = Tensor.rand, Tensor.randn
+step.on_step.provide(costs=lambda: lazy_imports.load("costs"))
 devices.register_loader("cuda", lambda: lazy_imports.load("cuda").kind())
 devices.register_loader("opencl", lambda: lazy_imports.load("opencl").DEVICE)
-registry.register_loader("python_ref", lambda: lazy_imports.load("python_ref").table())
+registry.register_loader("python_ref", lambda: lazy_imports.load("chains").table())
 native.hand_over()

@@ -11,14 +11,14 @@ from pathlib import Path
 import tutor
 from course import shell
 from tutor import doctor
-from tutor.backends import cases, conformance, registry, simd_cpp
-from tutor.backends.matrices import agreement
+from tutor.backends import registry, simd_cpp
 from tutor.backends.matrix_signatures import MATRICES
 from tutor.backends.signatures import SIGNATURES
 from tutor.distributed import launcher
 from tutor.doctor import names
 from tutor.errors import KernelNotFound, TutorError
 from tutor.programs import command as program_command
+from tutor.testing import cases, conformance, matrices
 from tutor.training.screen import Screen
 
 # The text above the table in docs/conformance.md.
@@ -62,7 +62,7 @@ def check_conformance(args: argparse.Namespace) -> int:
         if screen.is_due():  # all of them take minutes, on a device far longer
             screen.show(kernel, done, len(named), {}, "kernels")
         if kernel in MATRICES:
-            verdicts += agreement.run(args.backend, [kernel], args.seed)
+            verdicts += matrices.run(args.backend, [kernel], args.seed)
         else:
             verdicts += conformance.run(table, [kernel], args.seed)
     screen.clear()

@@ -32,13 +32,14 @@ class DType:
     """
 
     __slots__ = (
-        "eps", "format", "index", "itemsize", "kind", "max", "min", "name", "smallest_normal",
-        "smallest_subnormal",
+        "eps", "format", "index", "is_float", "is_integer", "itemsize", "kind", "max", "min",
+        "name", "smallest_normal", "smallest_subnormal",
     )  # fmt: skip
 
     def __init__(self, name: str, kind: str, format: str, index: int) -> None:
         self.name, self.kind, self.format, self.index = name, kind, format, index
         self.itemsize = 2 if format == "E" else struct.calcsize(format)
+        self.is_float, self.is_integer = kind == "float", kind in ("int", "uint")  # bool is neither
         bits = 8 * self.itemsize
         self.min: int | float
         self.max: int | float
@@ -57,18 +58,9 @@ class DType:
             self.smallest_subnormal = self.smallest_normal * self.eps
 
     @property
-    def is_float(self) -> bool:
-        return self.kind == "float"
-
-    @property
     def __numpy_dtype__(self) -> Any:
         """Read by NumPy (2.4 and later): np.zeros(3, dtype=tutor.float32)."""
         return importlib.import_module("numpy").dtype(self.name)
-
-    @property
-    def is_integer(self) -> bool:
-        """True for signed and unsigned integers, not for bool."""
-        return self.kind in ("int", "uint")
 
     def __repr__(self) -> str:
         return f"tutor.{self.name}"

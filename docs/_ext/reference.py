@@ -48,7 +48,7 @@ SAID = ("**Shapes.**", "**Errors.**")  # what a section says of all its names
 MODULES = (
     "nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "optim", "optim.lr_scheduler",
     "data", "linalg", "viz", "training", "amp", "autograd", "testing", "memory", "random",
-    "errors", "onnx", "registry", "dist", "dist.cost",
+    "errors", "onnx", "registry", "dist",
 )  # fmt: skip
 # Written for their neighbours; the underscore that says so elsewhere would be on every line there.
 INNER = {
@@ -58,7 +58,6 @@ INNER = {
     "random": {"T", "drawing_from", "permuted", "redirected", "say_seed"},
     "errors": {"unknown"},
     "dist": {"LEAVES"},
-    "dist.cost": {"MLP"},
     "registry": {"Backend", "Operand"},
 }
 

@@ -28,8 +28,8 @@ from typing import Any
 from tutor import OPS, Buffer, Tensor, apply
 from tutor._storage import memory
 from tutor.backends import signatures, simd_cpp
-from tutor.backends.cases.operands import Block
 from tutor.dtype import TABLE
+from tutor.testing.cases.operands import Block
 
 GUARD, ROOM = 64, 1024  # bytes around an operand's memory, and inside of it
 HUGE = (2**31, 2**62, 2**63 - 1, 2**63, 2**64, 10**30, -(2**63), -(2**62), -1)

@@ -19,13 +19,13 @@ from tutor._storage.bits import pack
 from tutor._storage.layout import contiguous_strides
 from tutor._storage.memory import Memory
 from tutor.backends import simd_cpp
-from tutor.backends.cases.bounds import WRITTEN
-from tutor.backends.cases.draws import Draw
-from tutor.backends.cases.elementwise import domains
-from tutor.backends.cases.operands import Block
 from tutor.backends.registry import Kernel, Operand, Table
 from tutor.backends.signatures import SIGNATURES
 from tutor.dtype import TABLE, DType, bfloat16, float16, float32, float64
+from tutor.testing.cases.bounds import WRITTEN
+from tutor.testing.cases.draws import Draw
+from tutor.testing.cases.elementwise import domains
+from tutor.testing.cases.operands import Block
 
 LENGTHS = range(131)
 MOST = 8 * (len(LENGTHS) + 4)  # elements of any operand

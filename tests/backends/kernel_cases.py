@@ -27,9 +27,9 @@ from kernel_inputs import (
     tame,
 )
 
-from tutor.backends.conformance import agreement
 from tutor.backends.signatures import SIGNATURES, TABLE_OF_KERNELS
 from tutor.dtype import DType
+from tutor.testing.conformance import agreement
 
 # ---- one row per kernel --------------------------------------------------------------------------
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tutor._storage.bits import pack, unpack
-from tutor.backends.cases.operands import Block
 from tutor.backends.simd_cpp import _simd
 from tutor.dtype import TABLE, DType, float32
+from tutor.testing.cases.operands import Block
 
 DTYPES = {d.format: d for d in TABLE}
 

@@ -9,6 +9,7 @@ from at_once import at_once
 
 import tutor
 from tutor import Tensor, no_grad, simd_cpp
+from tutor.core.engine.forward import OBSERVERS
 from tutor.core.op import Op
 from tutor.errors import DTypeError, GraphError, ShapeError
 
@@ -539,3 +540,27 @@ def test_threads_have_their_own_recording_mode():
         thread.start()
         thread.join()
     assert seen == [True]
+
+
+@pytest.mark.parametrize("recording", [True, False])
+def test_observers_of_ops_see_each_one_with_its_result(recording):
+    """Views too, and those of which no graph is kept: the Engine in Python shows them."""
+    seen = []
+
+    def observer(op, out):
+        seen.append((op.name, out.op is op, out))
+
+    x = leaf(2.0, 3.0)
+    simd_cpp.use_twins(False)
+    OBSERVERS.append(observer)
+    try:
+        with tutor.set_grad_enabled(recording):
+            y = (x.reshape(1, 2) * 2 > 5).cast("int64")
+    finally:
+        OBSERVERS.remove(observer)
+        simd_cpp.use_twins(True)
+    assert [name for name, _, _ in seen] == ["reshape", "mul", "gt", "cast"]
+    assert [linked for _, linked, _ in seen] == [recording, recording, False, False]
+    assert seen[-1][2] is y
+    _ = x * 2
+    assert len(seen) == 4

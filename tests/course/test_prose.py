@@ -19,7 +19,8 @@ from prose import WHEN, Claim
 from running import Runs, errors
 
 from course import notebooks, roads
-from tutor.data import corpus, fetch, mnist
+from tutor.data import fetch
+from tutor.data.sets import corpus, mnist
 
 HERE = Path(__file__).parent
 CHAPTERS = notebooks.chapters()

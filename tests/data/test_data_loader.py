@@ -443,7 +443,7 @@ def test_a_forked_child_makes_the_rest_itself():
     assert (run.returncode, run.stdout, run.stderr) == (0, "fine\nfine\n", "")
 
 
-# ---- mistakes: most of them stand in test_refused.py ---------------------------------------------
+# ---- mistakes: most of them stand in test_data_refused.py ----------------------------------------
 
 
 def test_a_state_of_another_loader_is_refused_and_changes_nothing():

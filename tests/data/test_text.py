@@ -19,11 +19,11 @@ from tutor.data import (
     DataLoader,
     TextBlocks,
     bpe,
-    made_up,
     names,
     stories,
     text_batches,
 )
+from tutor.data.sets import made_up
 from tutor.errors import DataError
 
 TALES = stories(20_000, seed=1)

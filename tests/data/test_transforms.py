@@ -29,7 +29,7 @@ from tutor.data import (
     Transform,
 )
 from tutor.data.warps import Warp, gaussian
-from tutor.nn.functional.grids import read_linear
+from tutor.nn.grids import read_linear
 
 RNG = np.random.default_rng(0)
 GREY = RNG.integers(0, 256, (6, 9, 7), dtype=np.uint8)
@@ -280,7 +280,7 @@ def test_a_loader_gives_each_batch_numbers_of_its_own():
     assert len({str(x) for epoch in epochs for x in epoch}) == 6
 
 
-# ---- mistakes: most of them stand in test_refused.py ---------------------------------------------
+# ---- mistakes: most of them stand in test_data_refused.py ----------------------------------------
 
 
 def test_the_base_class_says_what_to_write():

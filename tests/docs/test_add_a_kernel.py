@@ -27,9 +27,9 @@ BLOCK = re.compile(
 
 # What must hold of the library with the new op and kernel in it. (-k chooses among them.)
 TESTS = (
-    "ops backends/test_agree.py backends/test_python_ref.py backends/test_same_bits.py"
-    " functions/test_functions.py exhaustive test_imports.py test_names.py test_cpp_shape.py"
-    " docs/test_words.py"
+    "ops testing/test_conformance.py backends/python_ref/test_python_ref.py"
+    " backends/test_signatures_same_bits.py functions/test_functions.py exhaustive test_imports.py"
+    " test_names.py test_cpp_shape.py docs/test_words.py"
 )
 CHOICE = (
     "fdim or test_every_kernel or has_every_row or test_every_method or test_every_elementwise"

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tutor._storage.bits import pack, unpack
-from tutor.backends.conformance import agreement
 from tutor.backends.signatures import FLOATS, TABLE_OF_KERNELS
 from tutor.dtype import TABLE, DType, bool_
+from tutor.testing.conformance import agreement
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "exhaustive.jsonl"

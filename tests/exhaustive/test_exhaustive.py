@@ -92,7 +92,7 @@ def test_no_row_is_of_a_few_inputs() -> None:
 def test_every_elementwise_kernel_of_floats_is_a_task() -> None:
     """Those that the backends' cases treat as elementwise, but for `fill` and `where`, as soon as
     expected.cpp has a definition, which all but the newest have."""
-    from tutor.backends.cases import CASES, elementwise
+    from tutor.testing.cases import CASES, elementwise
 
     kinds = {elementwise.function, elementwise.pairs, elementwise.gradient, elementwise.power}
     kinds |= {elementwise.basic, elementwise.cast}

@@ -6,7 +6,7 @@ SCHEDULES, PLATEAU = "tutor/optim/schedules.py", "tutor/optim/lr_scheduler.py"
 AVERAGES, CLIPPING = "tutor/optim/averages.py", "tutor/optim/clipping.py"
 IN_PLACE, SANDBOX = "tutor/methods/inplace.py", "course/sandbox.py"
 ATTENTION, NORM = "tutor/ops/attention.py", "tutor/ops/norm.py"
-RATES, GROUPS, REPORT = "optim/test_schedules.py", "optim/test_groups.py", "course/test_report.py"
+RATES, GROUPS, REPORT = "optim/test_schedules.py", "optim/test_group.py", "course/test_report.py"
 
 AREA_MUTANTS = [
     # ---- schedules -------------------------------------------------------------------------------
@@ -102,6 +102,12 @@ AREA_MUTANTS = [
     ),
     # ---- the sandbox -----------------------------------------------------------------------------
     Mutant(
+        "an answer lives on when its judge has ended", SANDBOX,
+        "_prctl(PR_SET_PDEATHSIG, signal.SIGKILL)", "pass",
+        "course/test_sandbox.py",
+        "a report that is interrupted leaves answers running that wait for ever",
+    ),
+    Mutant(
         "a submission learns the whole environment", SANDBOX,
         "kept = {name: os.environ[name] for name in passed if name in os.environ}",
         "kept = dict(os.environ)",
@@ -143,9 +149,10 @@ AREA_MUTANTS = [
         REPORT, "an answer writes its own verdict, and never ends", "wherever",
     ),
     Mutant(
-        "pixels of a large image are counted in float32", "tutor/nn/functional/grids.py",
+        "pixels of a large image are counted in float32", "tutor/nn/grids.py",
         "if each < 1 << 24 else", "if each < 1 << 60 else",
-        "nn/test_grids.py", "behind 2**24 pixels every second one is its neighbour", "told_apart",
+        "nn/test_grids.py", "behind 2**24 pixels every second one is its neighbour",
+        "told_apart",
     ),
     # ---- attention and norms ---------------------------------------------------------------------
     Mutant(
@@ -159,13 +166,13 @@ AREA_MUTANTS = [
         "rows that see nothing are nan where weights are dropped", ATTENTION,
         'return apply("where", nothing, 0.0, apply("where", nothing, 0.0, scores).softmax(-1))',
         "return scores.softmax(-1)",
-        "nn/test_norms.py", "a batch with one sequence of padding alone makes all weights nan",
+        "nn/test_norm.py", "a batch with one sequence of padding alone makes all weights nan",
         "bias_of",
     ),
     Mutant(
         "a bias of attention has no gradient", ATTENTION,
         "if is_grad_enabled() or self.needs[3]:", "if is_grad_enabled():",
-        "nn/test_norms.py", "relative positions are never learned, in silence", "bias_of",
+        "nn/test_norm.py", "relative positions are never learned, in silence", "bias_of",
     ),
     Mutant(
         "the second derivative of rms_norm is that of layer_norm", NORM,
@@ -178,7 +185,7 @@ AREA_MUTANTS = [
         "half floats are not widened for a batch norm's second derivative", NORM,
         "dtype, g, x, w = x.buf.dtype, wide(g), wide(x), wide(w)\n        axes = (0, 2)",
         "dtype = x.buf.dtype\n        axes = (0, 2)",
-        "nn/test_norms.py", "gradients of channels far from 0 are off by some per cent",
+        "nn/test_norm.py", "gradients of channels far from 0 are off by some per cent",
         "half_floats_is_the_same",
     ),
     Mutant(

@@ -3,7 +3,7 @@
 from mutant import Mutant
 
 ATTENTION, EINSUM = "tutor/nn/attention.py", "tutor/functions/einsum.py"
-GRIDS, RESAMPLING = "tutor/nn/functional/grids.py", "tutor/nn/functional/resampling.py"
+GRIDS, RESAMPLING = "tutor/nn/grids.py", "tutor/nn/resampling.py"
 SIZES, MATRICES = "tutor/linalg/sizes.py", "tutor/linalg/ops.py"
 BY_HAND, OF_EINSUM = "nn/test_attention.py", "oracle/test_oracle.py"
 OF_MATRICES, OF_GRIDS = "linalg/test_linalg.py", "nn/test_grids.py"
@@ -17,14 +17,14 @@ FUNCTION_MUTANTS = [
     ),
     Mutant(
         "attention without weights never drops", ATTENTION,
-        "found = F.scaled_dot_product_attention(q, k, v, mask, p)",
-        "found = F.scaled_dot_product_attention(q, k, v, mask)",
+        "found = scaled_dot_product_attention(q, k, v, mask, p)",
+        "found = scaled_dot_product_attention(q, k, v, mask)",
         BY_HAND, "need_weights=False trains without the dropout that was asked for",
     ),
     Mutant(
         "causal attention never drops", ATTENTION,
-        "found = F.scaled_dot_product_attention(q, k, v, None, p, True)",
-        "found = F.scaled_dot_product_attention(q, k, v, None, 0.0, True)",
+        "found = scaled_dot_product_attention(q, k, v, None, p, True)",
+        "found = scaled_dot_product_attention(q, k, v, None, 0.0, True)",
         BY_HAND, "a GPT trains without the dropout that was asked for",
     ),
     Mutant(

@@ -4,9 +4,9 @@ from mutant import Mutant
 
 SHORTCUT = "programs/test_shortcut.py"
 CPP = "tutor/backends/simd_cpp"
-AGREE = "backends/test_agree.py::test_agrees"
-BLOCKS = "backends/test_block_sizes.py::test_both_sides_of_a_block_boundary"
-SAME = "backends/test_same_bits.py::test_"
+AGREE = "testing/test_conformance.py::test_agrees"
+BLOCKS = "backends/simd_cpp/test_kernels_block_sizes.py::test_both_sides_of_a_block_boundary"
+SAME = "backends/test_signatures_same_bits.py::test_"
 
 NATIVE_MUTANTS = [
     # ---- sums and products -----------------------------------------------------------------------
@@ -20,21 +20,21 @@ NATIVE_MUTANTS = [
         "a later block of a product takes the place of the first", f"{CPP}/kernels/gemm.hpp",
         "kernel(here, a_panel, a_row, a_col, b_sliver, b_row, to, sums_row, p > 0, last);",
         "kernel(here, a_panel, a_row, a_col, b_sliver, b_row, to, sums_row, false, last);",
-        "backends/test_matmul_steps.py",
+        "backends/simd_cpp/test_kernels_matmul_steps.py",
         "products over more than 384 numbers lose all but the last of them",
     ),
     Mutant(
         "the edge of a product forgets the blocks before", f"{CPP}/kernels/gemm.hpp",
         "copy_few(width, edge + r * SLIVER<F>, to + r * sums_row);",
         "copy_few(width, edge + r * SLIVER<F>, to);",
-        "backends/test_matmul_steps.py " + AGREE,
+        "backends/simd_cpp/test_kernels_matmul_steps.py " + AGREE,
         "the last columns of a large product are wrong, where their number is no multiple of 8",
         only="matmul",
     ),
     Mutant(
         "a tile of a product is finished with the first tile's bias", f"{CPP}/kernels/gemm.hpp",
         "c.block(i, j, height, width), finish.at(i, j));", "c.block(i, j, height, width), finish);",
-        "backends/test_matmul_steps.py::test_every_tile_of_a_layer_has_its_own_part_of_the_bias",
+        "backends/simd_cpp/test_kernels_matmul_steps.py::test_every_tile_of_a_layer_has_its_own_part_of_the_bias",
         "wide layers add the wrong bias to all columns but the first tile's",
     ),
     Mutant(
@@ -79,7 +79,8 @@ NATIVE_MUTANTS = [
         "a shorter block is taken for the one before", f"{CPP}/walk/each.cpp",
         "content.from == at && content.rows == rows && content.columns == columns",
         "content.from == at",
-        AGREE + " backends/test_properties.py backends/test_long_lines.py",
+        AGREE + " backends/test_signatures_properties.py"
+        " backends/simd_cpp/test_kernels_long_lines.py",
         "a row that is added to a matrix is wrong at the right edge",
         only="add or every_level",
     ),
@@ -87,7 +88,7 @@ NATIVE_MUTANTS = [
         "a transposed copy turns one square too few", f"{CPP}/walk/each.cpp",
         "for (int64_t j = i < whole_rows ? whole_columns : 0; j < columns; j++)",
         "for (int64_t j = whole_columns; j < columns; j++)",
-        "backends/test_long_lines.py",
+        "backends/simd_cpp/test_kernels_long_lines.py",
         "rows at the lower edge of x.T.copy() are what stood in memory before",
         only="transposed",
     ),
@@ -102,7 +103,7 @@ NATIVE_MUTANTS = [
     Mutant(
         "-0.0 is sorted before 0.0", f"{CPP}/kernels/sort.cpp",
         "Ordered<T>::zeros_alike(Ordered<T>::key(x)) - LOWEST", "Ordered<T>::key(x) - LOWEST",
-        "backends/test_long_lines.py",
+        "backends/simd_cpp/test_kernels_long_lines.py",
         "equal numbers change places",
         only="argsort",
     ),
@@ -110,21 +111,21 @@ NATIVE_MUTANTS = [
         "of equals in two chunks the last is the largest", f"{CPP}/kernels/reductions.hpp",
         "return a.key < b.key ? b : a;",
         "return a.key <= b.key ? b : a;",
-        "backends/test_long_lines.py",
+        "backends/simd_cpp/test_kernels_long_lines.py",
         "argmax of a long row depends on where it is cut",
         only="another_chunk",
     ),
     Mutant(
         "argmax steps over a nan in a long row", f"{CPP}/kernels/reductions.hpp",
         "if (xsimd::any(is_nan)) return std::numeric_limits<T>::quiet_NaN();", "",
-        "backends/test_long_lines.py",
+        "backends/simd_cpp/test_kernels_long_lines.py",
         "a network that has gone wrong predicts something plausible",
         only="largest",
     ),
     Mutant(
         "an index may be the size itself, in C++", f"{CPP}/kernels/select.cpp",
         "2 * static_cast<uint64_t>(size);", "2 * static_cast<uint64_t>(size) + 1;",
-        "backends/test_refused.py",
+        "backends/test_signatures_refused.py",
         "reads one element beyond the memory",
     ),
     Mutant(
@@ -188,14 +189,14 @@ NATIVE_MUTANTS = [
         "a draw leaves its counter where it was", f"{CPP}/border/call.cpp",
         "__atomic_fetch_add(counter, params->integer[Draw::BLOCKS], __ATOMIC_RELAXED);",
         "__atomic_load_n(counter, __ATOMIC_RELAXED);",
-        "nn/test_again.py",
+        "nn/test_nn_again.py",
         "each mask of dropout is the one before",
     ),
     # ---- narrow floats ---------------------------------------------------------------------------
     Mutant(
         "a double is rounded to 16 bits twice", f"{CPP}/math/half.hpp",
         "floats[k] = rounded<T>(from[i + k]);", "floats[k] = static_cast<float>(from[i + k]);",
-        "backends/test_by_hand.py " + AGREE,
+        "backends/python_ref/test_python_ref_by_hand.py " + AGREE,
         "ties go the wrong way",
         only="cast or rounded",
     ),
@@ -210,7 +211,7 @@ NATIVE_MUTANTS = [
     Mutant(
         "the border believes in what stands before a Buffer", f"{CPP}/border/operand.cpp",
         "return low >= 0 && high < count;", "return high < count;",
-        "backends/test_simd_border.py",
+        "backends/simd_cpp/test_simd_cpp_border.py",
         "a forged offset reads memory of others",
         only="not what_it_is and not levels",  # of these two, one level alone is a failure
     ),
@@ -229,7 +230,7 @@ NATIVE_MUTANTS = [
     Mutant(
         "the twin of a replay does not look for hooks", f"{CPP}/replay/guards.cpp",
         "== known.requires_grad && !has_hooks(t);", "== known.requires_grad;",
-        "programs/test_guarded_names.py",
+        "programs/test_guards_names.py",
         "a hook that is added later is never called",
     ),
     Mutant(
@@ -255,13 +256,13 @@ NATIVE_MUTANTS = [
     Mutant(
         "read-only memory is exported as writable", f"{CPP}/memory/memory.cpp",
         "if ((flags & PyBUF_WRITABLE) && self->readonly) {", "if (false) {",
-        "backends/test_simd_memory.py",
+        "backends/simd_cpp/test_simd_cpp_memory.py",
         "the constant 2 of every x * 2 can be overwritten",
     ),
     Mutant(
         "scratch memory that grew is too small", f"{CPP}/threads.cpp",
         "if (size > mine.size[slot] || !mine.block[slot]) {", "if (!mine.block[slot]) {",
-        "backends/test_threads.py " + AGREE,
+        "backends/simd_cpp/test_threads.py " + AGREE,
         "a large product after a small one writes over other memory",
         only="matmul",
     ),
@@ -277,7 +278,7 @@ NATIVE_MUTANTS = [
     Mutant(
         "a mask of one column is taken for none", f"{CPP}/kernels/attention.hpp",
         "bool plain = mask.row == 0 && mask.col == 0 &&", "bool plain = mask.col == 0 &&",
-        "nn/test_norms.py::test_a_row_that_sees_no_key_gives_zero",
+        "nn/test_norm.py::test_a_row_that_sees_no_key_gives_zero",
         "a query that is to see nothing sees all, where the first one may",
     ),
     Mutant(
@@ -286,6 +287,21 @@ NATIVE_MUTANTS = [
         AGREE,
         "layer norm is wrong where the width fills no vector",
         only="layer_norm-float32",
+    ),
+    Mutant(
+        "the last 64 rows have no part in what a norm's weight learns", f"{CPP}/kernels/norm.cpp",
+        "for (int64_t chunk = 1; chunk < chunks; ++chunk)",
+        "for (int64_t chunk = 1; chunk + 1 < chunks; ++chunk)",
+        "nn backends " + AGREE,
+        "weight and bias of a layer norm learn from part of a long batch",
+        only="norm",
+    ),
+    Mutant(
+        "a norm of no rows leaves what memory held in its gradients", f"{CPP}/kernels/norm.cpp",
+        "if (chunks == 0) std::memset(sums, 0, n * sizeof(F));", "",
+        AGREE,
+        "an empty batch moves the weights of a norm at random",
+        only="norm_grad",
     ),
     Mutant(
         "a dilated window of 2 x 2 is taken for a plain one", f"{CPP}/kernels/pool.cpp",
@@ -316,6 +332,39 @@ NATIVE_MUTANTS = [
         "Ref touched = Ref::to(Py_None);\n    return",
         "core/test_engine.py::test_a_changed_value_is_noticed_and_the_line_named",
         "a gradient is computed from numbers that were overwritten in the meantime",
+    ),
+    Mutant(
+        "x += y is written over what is still to be read", f"{CPP}/engine/inplace.cpp",
+        "return same_walk(operands_[1], from) || are_apart(operands_[1], from);", "return true;",
+        "methods/test_inplace.py::test_operands_that_share_memory",
+        "x[1:] += x[:-1] adds numbers that it has just changed",
+    ),
+    Mutant(
+        "windows that overlap count as one to one", f"{CPP}/engine/inplace.cpp",
+        "std::abs(x.strides[next]) <= reach) return false;",
+        "std::abs(x.strides[next]) < reach) return false;",
+        "methods",
+        "what a write into windows that overlap leaves depends on the order of its blocks",
+        only="overlap or unfold or window or share",
+    ),
+    Mutant(
+        "the collector does not look behind what is hidden from it", f"{CPP}/engine/edges.cpp",
+        "if (const int found = Py_TYPE(behind)->tp_traverse(behind, visit, arg)) return found;", "",
+        "core/test_edges.py",
+        "a graph that a hook of its own refers to is never freed",
+    ),
+    Mutant(
+        "an operand that is got out of a graph stays hidden", f"{CPP}/engine/edges.cpp",
+        "if (given.ready) show(object);", "",
+        "core/test_edges.py",
+        "a graph that refers to one of its operands by another way is never freed",
+    ),
+    Mutant(
+        "any number of ops is hidden behind one", f"{CPP}/engine/edges.cpp",
+        "if (edges_of(op)->hidden + more > MOST || !can_be_hidden(behind)) continue;",
+        "if (!can_be_hidden(behind)) continue;",
+        "core/test_edges.py core/test_depth.py",
+        "a walk of the collector through a long graph overflows the stack",
     ),
     Mutant(
         "two leaves share the memory of a gradient", f"{CPP}/engine/store.cpp",
@@ -404,7 +453,7 @@ NATIVE_MUTANTS = [
         "slices that lie otherwise to each other are taken for the same",
         f"{CPP}/replay/arguments.cpp",
         " || offsets[i] - all_[i].start != as.offset) return false;", ") return false;",
-        "programs/test_situations.py",
+        "programs/test_jit_situations.py",
         "what follows a text is taken from another place than this time",
         only="walked or slice or text",
     ),
@@ -425,14 +474,14 @@ NATIVE_MUTANTS = [
     Mutant(
         "an argument may be the state by now", f"{CPP}/replay/arguments.cpp",
         " || states.count(buf) || (some", " || (some",
-        "programs/test_situations.py",
+        "programs/test_jit_situations.py",
         "f(model.w) is computed as if w were somebody else's",
         only="argument and state",
     ),
     Mutant(
         "one square among powers makes squares of all", f"{CPP}/kernels/division.cpp",
         "xsimd::all(known) ?", "xsimd::any(known) ?",
-        "backends/test_powers.py",
+        "backends/simd_cpp/test_kernels_powers.py",
         "x ** Tensor([2, 3]) is x * x",
         only="beside",
     ),
@@ -468,7 +517,7 @@ NATIVE_MUTANTS = [
     Mutant(
         "a class that nobody has asked has no version", f"{CPP}/replay/guards.cpp",
         'PyObject_GetAttrString(kind, "__init__")', 'PyObject_GetAttrString(kind, "__mro__")',
-        "programs/test_quick_look.py",
+        "programs/test_guards_quick_look.py",
         "each replay of a training loop looks at all guards in Python",
     ),
 ]  # fmt: skip

@@ -3,7 +3,7 @@ the batch."""
 
 from mutant import Mutant
 
-DATA_PARALLEL = "distributed/test_data_parallel.py"
+DATA_PARALLEL = "distributed/test_parallel.py"
 
 PARALLEL_MUTANTS = [
     Mutant(
@@ -75,40 +75,40 @@ PARALLEL_MUTANTS = [
         "a rank stops for a Ctrl-C that the others have not seen", "train_mnist.py",
         'return not step % ASKED and dist.all_reduce(asked, "max").item() > 0',
         "return self.asked",
-        "distributed/test_train_on_ranks.py",
+        "distributed/test_distributed_train_mnist.py",
         "the others wait for it, and end with a DistError",
         only="reaches_one",
     ),
     Mutant(
         "a sharded run keeps all of the state on each rank", "train_mnist.py",
         "partial(dist.Sharded, kind) if args.sharded and dist.size() > 1 else kind", "kind",
-        "distributed/test_train_on_ranks.py",
+        "distributed/test_distributed_train_mnist.py",
         "--sharded says that memory is spared, and spares none",
         only="sharded_run",
     ),
     Mutant(
         "rows are chosen by positions that are elsewhere", "tutor/data/dataset.py",
         "t.index_select(0, index.to(t.device))", "t.index_select(0, index)",
-        "devices/test_device_data.py",
+        "backends/test_devices_data.py",
         "a loader that shuffles data on a device is refused",
     ),
     Mutant(
         "a loader moves its batches nowhere", "tutor/data/loader.py",
         "return made if self.device is None else map(", "return made if True else map(",
-        "devices/test_device_data.py",
+        "backends/test_devices_data.py",
         "DataLoader(device=) is accepted, and the first layer refuses the batch",
     ),
     Mutant(
-        "a ring sends once too often", "tutor/distributed/cost.py",
+        "a ring sends once too often", "benchmarks/cost.py",
         "return 2 * (ranks - 1) * (link", "return 2 * ranks * (link",
-        "distributed/test_cost.py",
+        "test_cost_of_ranks.py",
         "one rank by itself waits for its own message",
         only="formula",
     ),
     Mutant(
         "a work-item counts 1,023 of its 1,024 elements", "tutor/backends/opencl/moving.py",
         "*at(x), whole, CHUNK)\n        found", "*at(x), whole, CHUNK - 1)\n        found",
-        "backends/test_opencl.py",
+        "backends/opencl/test_opencl.py",
         "nonzero on a device misses what is true at the end of a piece",
         only="every_piece",
     ),
@@ -116,35 +116,35 @@ PARALLEL_MUTANTS = [
         "integers are subtracted where they are to be added",
         "tutor/backends/codegen/expressions.py",
         'integers(wraps("x + y"))', 'integers(wraps("x - y"))',
-        "backends/test_opencl.py",
+        "backends/opencl/test_opencl.py",
         "sums of integers on a device are wrong, and those of floats are right",
         only="agrees and add-",
     ),
     Mutant(
         "a forked process opens the device of its parent", "tutor/backends/opencl/kind.py",
         "if self.is_forked and index not in self.pools:", "if False:",
-        "backends/test_opencl_opening.py",
+        "backends/opencl/test_opencl_opening.py",
         "it waits without end for threads that it has not",
         only="forked_process and listed",
     ),
     Mutant(
         "memory is given back by Python", "tutor/backends/opencl/loans.py",
         "Loan(holder, self.ended.append)", "Loan(holder, lambda loan: self.ended.append(loan))",
-        "backends/test_opencl_opening.py",
+        "backends/opencl/test_opencl_opening.py",
         "Ctrl-C is lost where it strikes as memory of a device goes",
         only="no_signal",
     ),
     Mutant(
         "what a handler raises is a fault of the device", "tutor/_storage/device_memory.py",
         "                return True\n", "                return False\n",
-        "backends/test_opencl_opening.py",
+        "backends/opencl/test_opencl_opening.py",
         "a time limit of the user's own arrives as DeviceError",
         only="handler",
     ),
     Mutant(
         "a driver that knows no processor is listed", "tutor/backends/opencl/device_context.py",
         "if not UNKNOWN.search(device.version.strip())", "if device",
-        "backends/test_opencl_opening.py",
+        "backends/opencl/test_opencl_opening.py",
         "the first kernel fails, with words of the compiler",
         only="left_out",
     ),

@@ -175,7 +175,7 @@ PASS_MUTANTS = [
         "a result takes an input's place while a product is under way", f"{PASSES}/inplace.py",
         'step.kernel == "fused" and product(str(step.params["code"])) is None',
         'step.kernel == "fused"',
-        f"{TESTS}/test_in_place_pass.py",
+        f"{TESTS}/test_passes_inplace.py",
         "x @ x + x writes over the x that it multiplies",
     ),
     Mutant(
@@ -200,7 +200,7 @@ PASS_MUTANTS = [
         "what others read stays in a register", f"{PASSES}/fuse.py",
         "return out.buf.lasts or any(use.at not in chain.steps for use in uses.reads[out.buf])",
         "return out.buf.lasts",
-        f"{TESTS}/test_fuse.py {TESTS}/test_real.py",
+        f"{TESTS}/test_fuse.py {TESTS}/test_passes_real.py",
         "a backward reads what its forward did not write",
     ),
     Mutant(
@@ -212,13 +212,13 @@ PASS_MUTANTS = [
     Mutant(
         "a result takes memory that is still needed", f"{PASSES}/inplace.py",
         'slot.role == "temp" and uses.last_read(slot) == i and', 'slot.role == "temp" and',
-        f"{TESTS}/test_in_place_pass.py",
+        f"{TESTS}/test_passes_inplace.py",
         "what is read later is something else by then",
     ),
     Mutant(
         "a result takes an input's memory", f"{PASSES}/inplace.py",
         'ends = slot.role == "temp" and', "ends =",
-        f"{TESTS}/test_in_place_pass.py",
+        f"{TESTS}/test_passes_inplace.py",
         "the user's batch is overwritten",
     ),
 ]  # fmt: skip

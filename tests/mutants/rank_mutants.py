@@ -8,7 +8,7 @@ SHARED, MPI, LAUNCHER = (
     "tutor/distributed/mpi.py",
     "tutor/distributed/launcher.py",
 )
-ALL, FAILURES = "distributed/test_collectives.py", "distributed/test_failures.py"
+ALL, FAILURES = "distributed/test_collectives.py", "distributed/test_distributed_failures.py"
 
 RANK_MUTANTS = [
     Mutant(
@@ -35,7 +35,7 @@ RANK_MUTANTS = [
     Mutant(
         "a bucket leaves before it is whole", "tutor/distributed/buckets.py",
         "and not self.missing[len(self.sent)]:", "and not all(self.missing[len(self.sent) :]):",
-        "distributed/test_data_parallel.py",
+        "distributed/test_parallel.py",
         "a layer that is listed before the one it follows: gradients that come later are lost",
         only="no_rank_uses",
     ),
@@ -126,7 +126,7 @@ RANK_MUTANTS = [
     Mutant(
         "a batch that goes in by name has one row", "tutor/distributed/parallel.py",
         ".watch([inputs, options], result)", ".watch(list(inputs), result)",
-        "distributed/test_data_parallel.py",
+        "distributed/test_parallel.py",
         "the mean over ranks whose parts are not alike is not that over their rows",
         only="by_name",
     ),

@@ -1,4 +1,4 @@
-"""One row per case: norms and attention; dropout, which draws, is in tests/nn/test_norms.py."""
+"""One row per case: norms and attention; dropout, which draws, is in tests/nn/test_norm.py."""
 
 from __future__ import annotations
 

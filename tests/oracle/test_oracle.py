@@ -55,7 +55,7 @@ OTHERS = {
     "nonzero", "one_hot", "astype", "sparse_categorical_crossentropy", "by_class", "picked",
     "reduced", "total", "alike", "as_tensor", "by_rows", "settings", "spelled", "whole_number",
     "t", "dim", "ndimension", "size", "realize", "cpu", "is_floating_point", "expand_as",
-    "reshape_as", "view_as", "dropout",  # which draws: tests/nn/test_norms.py
+    "reshape_as", "view_as", "dropout",  # which draws: tests/nn/test_norm.py
     "affine_grid", "grid_sample",  # tests/nn/test_grids.py
     *BY_PYTORCHS_NAMES,
     *(name for name in OPS if name.startswith("bitwise_")),

@@ -1,4 +1,4 @@
-"""Each layer beside PyTorch's, with the same weights, which are copied by state_dict.
+"""Each layer beside PyTorch's, or a formula, with the same weights, copied by state_dict.
 
 Compared are the names and shapes of what is saved; then, in training and in evaluation, in float64
 and float32, what the layer gives, the gradients of its inputs and of its parameters, and what it
@@ -34,13 +34,27 @@ def as_torch(x: Any, dtype: str) -> Any:
     return x
 
 
+class Stated(torch.nn.Module):
+    """A layer that computes what a row's formula says, with parameters like ours."""
+
+    def __init__(self, formula: Any, ours: nn.Module) -> None:
+        super().__init__()
+        self.formula = formula
+        for name, p in ours.named_parameters():
+            self.register_parameter(name, torch.nn.Parameter(torch.tensor(p.detach().numpy())))
+
+    def forward(self, *xs: Any) -> Any:
+        return self.formula(*xs, **dict(self.named_parameters()))
+
+
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("row", [pytest.param(r, id=f"{r.name}-{i}") for i, r in enumerate(TABLE)])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.filterwarnings("ignore:Using padding='same'", "ignore:Initializing zero-element")
 def test_a_layer_is_pytorchs(row: Row, training: bool, dtype: str) -> None:
-    theirs = getattr(torch.nn, row.name)(*row.settings, **row.options).to(getattr(torch, dtype))
     ours = getattr(nn, row.name)(*row.settings, **row.options).to(dtype)
+    theirs = Stated(row.formula, ours) if row.formula else getattr(torch.nn, row.name)(
+        *row.settings, **row.options).to(getattr(torch, dtype))  # fmt: skip
     saved = {name: t.numpy() for name, t in theirs.state_dict().items()}
     assert {n: t.shape for n, t in ours.state_dict().items()} == {
         n: a.shape for n, a in saved.items()

@@ -17,12 +17,13 @@ import pytest
 
 import tutor
 from tutor import Buffer, Tensor, memory, optim
-from tutor._storage.memory import Memory, is_alone
+from tutor._storage.memory import Memory
 from tutor.backends.registry import Operand
 from tutor.backends.step import WATCHES, Step, emit, mode, watch
 from tutor.core.engine import engine
 from tutor.dtype import float32
 from tutor.errors import DomainError, DTypeError, GraphError, OutOfRangeError
+from tutor.programs.capture import is_alone
 from tutor.programs.lazy_buffers import Promise
 
 pytestmark = pytest.mark.usefixtures("backend")

@@ -14,7 +14,8 @@ pytestmark = pytest.mark.skipif(
 FIVE = "00_five_minutes"
 
 CONFORMANCE = """
-from tutor.backends import conformance, registry, simd_cpp
+from tutor.backends import registry, simd_cpp
+from tutor.testing import conformance
 table = simd_cpp.table("wasm")
 names = ["add", "mul", "exp", "acosh", "relu", "sum", "matmul", "adam", "cross_entropy"]
 verdicts = conformance.run(table, names)

@@ -19,7 +19,7 @@ import tutor
 from tutor import Tensor
 from tutor._util import files
 from tutor.data import BPE, GPT2BPE, csv, fetch, load_text
-from tutor.data.corpus import SHAKESPEARE
+from tutor.data.sets.corpus import SHAKESPEARE
 from tutor.errors import DataError, DTypeError, TutorError
 from tutor.nn import checkpoint
 from tutor.training import log

@@ -12,14 +12,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import partial, wraps
+from operator import attrgetter
 from typing import Any
 
 from tutor._storage import device_memory, layout
 from tutor._storage.array_like import is_tensor
 from tutor._storage.memory import held, kept, set_before_bytes
+from tutor._util.hooks import Hook
 from tutor.dtype import DType
 from tutor.errors import DTypeError, OutOfRangeError, ShapeError
 
+WALK = attrgetter("buf", "shape", "strides", "offset")
 REMEDY = (
     "leave buf, shape, strides and offset as they were made; to walk a Buffer in another way,"
     " write Tensor(buf, shape, strides, offset)"
@@ -75,6 +78,8 @@ def writer(buf: Any, asked: str) -> Callable[[bytes, int], None]:
     return partial(device_memory.asked, memory.device, memory.write)
 
 
+# ---- hook: who is asked before a read ------------------------------------------------------------
+
 # While a context is being recorded, no number may pass from memory to Python or back, since a
 # replay would not repeat it. This is then the function that raises the error.
 closed: ContextVar[Callable[[str], None] | None] = ContextVar("tutor.closed", default=None)
@@ -88,6 +93,18 @@ def opened(asked: str) -> None:
 
 
 set_before_bytes(opened)
+
+
+class BeforeRead(Hook):
+    """Asked, beside `closed`, before a graph is read in order to record its walk."""
+
+    graph: Callable[[Any], None] = staticmethod(lambda root: None)
+
+
+before_read = BeforeRead()  # answered by tutor/programs/backward.py; its recorder sets `closed`
+
+
+# ---- checks --------------------------------------------------------------------------------------
 
 
 def numbers(buf: Any, asked: str, reading: bool = True) -> memoryview:
@@ -122,10 +139,11 @@ def fits(x: Any, asked: str) -> None:
 
 
 def _buf(x: Any, asked: str) -> Any:
-    if all(hasattr(x, name) for name in ("shape", "strides", "offset", "buf")):
-        return x.buf
-    found = f"an object of type {type(x).__name__}"
-    raise DTypeError(asked, found, "give a Tensor, or what has all that it has")
+    try:
+        return WALK(x)[0]
+    except AttributeError:
+        found = f"an object of type {type(x).__name__}"
+        raise DTypeError(asked, found, "give a Tensor, or what has all that it has") from None
 
 
 def _check_walk(x: Any, asked: str, count: int) -> None:

@@ -1,11 +1,56 @@
-"""Memory on devices other than the host, and calls to such a device."""
+"""Memory on devices other than the host: who provides it, and calls to such a device."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection
+from typing import Any, NoReturn
 
+from tutor._util.hooks import Hook
+from tutor._util.typing import Walked
 from tutor.errors import DeviceError, TutorError
+
+CPU = "cpu"  # the host
+
+# ---- hook: who provides memory -------------------------------------------------------------------
+
+
+def _on_host(name: Any = None, like: Any = None) -> str:
+    return _unknown(name) if name not in (None, CPU) else CPU
+
+
+def _unknown(name: Any, *_: Any) -> NoReturn:
+    found = "no device but the host, 'cpu', is known here"
+    raise DeviceError(f"device={name!r:.60}", found, "leave it out; `import tutor` knows more")
+
+
+class Devices(Hook):
+    """What the trunk asks about devices, and the answers while there is only the host."""
+
+    of: Callable[..., str] = staticmethod(_on_host)  # of(name, like): "kind:index", or the default
+    named: tuple[type, ...] = ()  # classes that are accepted in place of a name
+    in_use: Collection[Any] = ()  # the kinds of devices in use, besides the host
+    common: Callable[[str, Any], str] = staticmethod(_unknown)  # of a call, if some are in use
+    empty: Callable[..., Any] = staticmethod(lambda count, dtype, name: _unknown(name))  # memory
+    table: Callable[[str], Any] = staticmethod(_unknown)  # a device's kernels
+    kinds: Callable[[], Collection[str]] = tuple  # those that there may be
+
+
+devices = Devices()  # tutor/backends/transfers.py answers for all others
+
+
+# ---- memory on a device --------------------------------------------------------------------------
+
+
+def common(what: str, operands: Any) -> str:
+    """The device of a call's operands. DeviceError if they are on two."""
+    return devices.common(what, operands) if devices.in_use else CPU
+
+
+def is_constant(x: Walked) -> bool:
+    """Is x a single number in host memory? It may be combined with operands on any device, as it is
+    passed by value."""
+    alone = all(s == 0 or n == 1 for n, s in zip(x.shape, x.strides, strict=True))
+    return alone and 0 not in x.shape and x.buf.device == CPU
 
 
 def is_elsewhere(memory: Any) -> bool:

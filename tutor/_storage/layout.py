@@ -68,7 +68,7 @@ def checked_shape(sizes: Any, what: str = "a shape") -> Shape:
 def is_beyond_count(shape: Shape) -> bool:
     """True if the nonzero sizes amount to more bytes than 63 bits can count. Kernels multiply some
     sizes without the others, so this matters for empty shapes as well."""
-    return math.prod(n or 1 for n in shape) >= 2**60
+    return math.prod(filter(None, shape)) >= 2**60
 
 
 def sizes_of(args: tuple[Any, ...]) -> Any:

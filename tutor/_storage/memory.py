@@ -25,19 +25,16 @@ shows the counts.
 
 from __future__ import annotations
 
-import importlib
 import os
-import sys
-import zlib
 from _thread import RLock
 from collections.abc import Callable
 from typing import Any
 
-from tutor._storage.device_memory import asked, is_elsewhere
-from tutor._util import interpreter
+from tutor._storage.device_memory import CPU, asked, devices, failed, is_elsewhere, passes
+from tutor._util import twins
 from tutor._util.atomic import exchange
-from tutor.dtype import TABLE
-from tutor.errors import DeviceError, DomainError, DTypeError, TutorError
+from tutor.dtype import TABLE, DType
+from tutor.errors import DeviceError, DomainError, DTypeError, OutOfMemoryError
 
 ALIGNMENT = 64
 LEAVE = "leave the attributes buf and memory as they were made"
@@ -204,48 +201,43 @@ class PythonHolder:
         return view
 
 
-def _native() -> Any:
-    name = "tutor.backends.simd_cpp._simd"
-    try:
-        module = importlib.import_module(name)
-    except ModuleNotFoundError as error:  # any other ImportError means a broken build
-        if error.name != name:
-            raise
-        return None
-    check_sources(module, "stub", _stub())
-    return module if interpreter.has_lock() else None
-
-
-def check_sources(module: Any, name: str, here: int | None) -> None:
-    """TutorError unless the extension was built from these sources: its number must be `here`."""
-    if here is not None and getattr(module, name, None) != here:
-        raise TutorError(
-            "to import tutor",
-            "its extension was built from older sources than these",
-            "build it again: pip install -e .",
-        )
-
-
-def _stub() -> int | None:
-    """The checksum of the extension's stub file; None if there is no such file."""
-    beside = "../backends/simd_cpp/_simd.pyi"
-    try:
-        with open(os.path.join(os.path.dirname(__file__), beside), "rb") as file:
-            return zlib.crc32(file.read())
-    except OSError:  # in an archive, or distributed without stubs
-        return None
-
-
-_simd = _native()
+_simd = twins.extension
 Memory: Any = _simd.Memory if _simd else PythonMemory
 Holder: Any = _simd.Holder if _simd else PythonHolder
+
+
+def empty(count: int, dtype: DType, device: str = CPU) -> Any:
+    """Memory for `count` numbers on that device, contents undefined. OutOfMemoryError if there is
+    no room, DTypeError for an invalid count or dtype."""
+    try:
+        if count >= 0 and device == CPU:
+            return Memory(count, dtype.itemsize, dtype.format)
+        if count >= 0:
+            return devices.empty(count, dtype, device)
+    except Exception as error:
+        if passes(error):
+            raise
+        if isinstance(error, (MemoryError, OverflowError)):
+            where = "" if device == CPU else f" on the device {device!r}"
+            raise OutOfMemoryError(
+                f"room for {count} numbers of {dtype.name}{where}",
+                f"{min(count, 2**999) * dtype.itemsize / 2**30:,.1f} GiB cannot be had",
+                "use a smaller shape or a narrower dtype, or let go of tensors you no longer need",
+            ) from None
+        if isinstance(count, int) and isinstance(dtype, DType):
+            raise failed(device, f"room for {count} numbers of {dtype.name}", error) from error
+    raise DTypeError(
+        f"room for {count!r:.60} numbers of {dtype!r:.60}",
+        "it is no whole number of 0 or more, or no dtype of tutor's",
+        "write, for example, Buffer.empty(3, tutor.float32)",
+    )
 
 
 def kept(buf: Any, what: str, reading: bool = False) -> Any:
     """The Memory of `buf` on the host; see `held`. For memory on another device: a copy if the
     caller only reads (`reading`), otherwise a DeviceError."""
-    memory: Any = held(buf, what, reading)
-    if isinstance(memory, Memory):
+    memory: Any = getattr(buf, "memory", None)
+    if isinstance(memory, Memory) or isinstance(memory := held(buf, what, reading), Memory):
         return memory
     if not reading:
         raise DeviceError(
@@ -304,29 +296,6 @@ def keep_ahead(buf: Any) -> None:
     work this takes, and see it before that kernel."""
     if hasattr(getattr(buf, "memory", None), "is_waited_for"):
         held(buf, "the operand of a kernel")
-
-
-def _references(buf: Any) -> int:
-    """Counts references to its Memory; in plain Python also to its view and that view's bytes."""
-    count = sys.getrefcount(buf.memory)
-    if not _simd:
-        count += sys.getrefcount(buf.memory.raw) + sys.getrefcount(buf.memory.raw.obj)
-    return count
-
-
-_alone = Holder()
-_alone.memory = Memory(1, 1, "b")
-_FEWEST = _references(_alone)
-
-
-def is_alone(buf: Any) -> bool:
-    """Can the bytes of `buf`, which has a Memory, be reached only through `buf`? If not, another
-    library's array, say, may read and write them unnoticed."""
-    if is_elsewhere(buf.memory):
-        return sys.getrefcount(buf.memory) == 2  # one from `buf`, one from this call
-    if buf.memory.owner is not None or getattr(buf.memory, "lent", False):
-        return False
-    return _references(buf) == _FEWEST
 
 
 _before_bytes: Callable[[str], object] = str

@@ -120,22 +120,6 @@ def hooks_result(g: Any, other: Any) -> GraphError:
     )
 
 
-def no_gradient_wanted(x: Any) -> GraphError:
-    return GraphError(
-        "grad(y, xs) by an x that does not require grad",
-        f"{type(x).__name__} of shape {getattr(x, 'shape', None)}",
-        "call x.requires_grad_() before y is computed from it",
-    )
-
-
-def unused(x: Any, i: int) -> GraphError:
-    return GraphError(
-        f"grad(y, xs) by xs[{i}], of shape {x.shape}",
-        "y was not computed from it, or no gradient comes so far",
-        "leave it out, or pass allow_unused=True to get None for it",
-    )
-
-
 def no_gradient_of(x: Any, value: Any) -> DTypeError:
     found = f"{type(value).__name__} {value!r:.40}"
     if is_tensor(value):
@@ -202,14 +186,6 @@ def in_place(x: Any, what: str, instead: str) -> GraphError:
         f"{what} where a gradient is wanted",
         f"the graph cannot see a change in place{made}",
         instead,
-    )
-
-
-def no_room_for(count: Any, dtype: Any) -> DTypeError:
-    return DTypeError(
-        f"room for {count!r:.60} numbers of {dtype!r:.60}",
-        "it is no whole number of 0 or more, or no dtype of tutor's",
-        "write, for example, Buffer.empty(3, tutor.float32)",
     )
 
 

@@ -17,7 +17,17 @@ from types import ModuleType
 from typing import Any
 
 FORMER = {
+    "tutor.backends.cases": "tutor.testing.cases",
+    "tutor.backends.conformance": "tutor.testing.conformance",
     "tutor.backends.forms": "tutor.backends.shape_rules",
+    "tutor.backends.matrices.agreement": "tutor.testing.matrices",
+    "tutor.data.corpus": "tutor.data.sets.corpus",
+    "tutor.data.digits": "tutor.data.sets.digits",
+    "tutor.data.fashion_mnist": "tutor.data.sets.fashion_mnist",
+    "tutor.data.made_up": "tutor.data.sets.made_up",
+    "tutor.data.mnist": "tutor.data.sets.mnist",
+    "tutor.data.sentences": "tutor.data.sets.sentences",
+    "tutor.data.toy": "tutor.data.sets.toy",
     "tutor.dist.rounds": "tutor.distributed.reduction",
     "tutor.dist.walks": "tutor.distributed.ddp_hooks",
     "tutor.exchange": "tutor.interop",

@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import Any
 
 from tutor._storage.layout import Shape
-from tutor.backends import bytecode, windows
-from tutor.backends.matrix_signatures import signature_of
+from tutor.backends import bytecode
+from tutor.backends.signatures import signature_of
 from tutor.dtype import DType
 
 Work = Callable[[Shape, Sequence[Shape]], int]
@@ -31,14 +31,23 @@ def _terms_of_rows(out: Shape, ins: Sequence[Shape]) -> int:
     return 2 * math.prod(out) * ins[0][-1]
 
 
+def _terms_of_windows(out: Shape, ins: Sequence[Shape]) -> int:
+    """A multiplication and an addition for each element that a window sees."""
+    return 2 * math.prod(out) * math.prod(ins[1][1:])
+
+
+def _terms_of_weights(out: Shape, ins: Sequence[Shape]) -> int:
+    return 2 * math.prod(ins[1]) * math.prod(out[1:])
+
+
 # Additions, multiplications and their equivalents, by form; other forms have no count.
 FLOPS: dict[str, Work] = {
     "elementwise": _one_each,
     "reduce": _one_each_read,
     "mat_mul": _terms_of_rows,
     "linear": _terms_of_rows,
-    "conv": windows.terms,
-    "conv_weight": windows.terms_of_weights,
+    "conv": _terms_of_windows,
+    "conv_weight": _terms_of_weights,
     "fused": _one_each_read,  # per instruction that computes, plus its product's
 }
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import functools
 import os
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn, Protocol
@@ -23,15 +22,15 @@ from typing import Any, NoReturn, Protocol
 from tutor._storage import bounds_checks, layout
 from tutor._storage.array_like import is_tensor
 from tutor._storage.device_memory import asked, failed, passes, said
-from tutor._storage.memory import Memory, held
-from tutor._util import error_messages
+from tutor._storage.memory import empty as empty  # a name of tutor.devices, too
+from tutor._storage.memory import held
 from tutor._util.context_settings import Setting, Within
 from tutor._util.keyword_aliases import spelled
 from tutor._util.typing import DeviceLike, Walked
 from tutor.backends import registry
 from tutor.backends.registry import Kernel
 from tutor.dtype import DType
-from tutor.errors import DeviceError, OutOfMemoryError, TutorError
+from tutor.errors import DeviceError, TutorError
 
 CPU = registry.DEVICE
 
@@ -154,26 +153,6 @@ def of(name: Any = None, like: Any = None) -> str:
     return found
 
 
-def check(buf: Any, name: Any) -> None:
-    """DeviceError if the Buffer is not on the requested device; None accepts any device."""
-    if name is not None and of(name) != buf.device:
-        raise DeviceError(
-            f"a Tensor on {of(name)!r} over a Buffer",
-            f"the Buffer is on {buf.device!r}",
-            "leave device out, and move the Tensor: x.to(device)",
-        )
-
-
-def still(name: str) -> str:
-    """The saved device, or the CPU with a warning if that device is not available."""
-    try:
-        return of(name)
-    except DeviceError as error:
-        found = f"numbers that were on the device {name!r} are on 'cpu' now: {error.found}"
-        warnings.warn(found, stacklevel=4)
-        return CPU
-
-
 # ---- the default ---------------------------------------------------------------------------------
 
 
@@ -244,28 +223,9 @@ def _index(name: str) -> int:
     return int(name.rpartition(":")[2])
 
 
-def empty(count: int, dtype: DType, name: str) -> Any:
-    """Memory for `count` numbers on that device, contents undefined. OutOfMemoryError if there is
-    no room, DTypeError for an invalid count or dtype."""
-    try:
-        if count < 0:
-            raise error_messages.no_room_for(count, dtype)
-        if name == CPU:
-            return Memory(count, dtype.itemsize, dtype.format)
-        return kind_of(name).empty(count, dtype, _index(name))
-    except Exception as error:
-        if passes(error):
-            raise
-        if isinstance(error, (MemoryError, OverflowError)):
-            where = "" if name == CPU else f" on the device {name!r}"
-            raise OutOfMemoryError(
-                f"room for {count} numbers of {dtype.name}{where}",
-                f"{min(count, 2**999) * dtype.itemsize / 2**30:,.1f} GiB cannot be had",
-                "use a smaller shape or a narrower dtype, or let go of tensors you no longer need",
-            ) from None
-        if not isinstance(count, int) or not isinstance(dtype, DType):
-            raise error_messages.no_room_for(count, dtype) from None
-        raise failed(name, f"room for {count} numbers of {dtype.name}", error) from error
+def room(count: int, dtype: DType, name: str) -> Any:
+    """Memory for `count` numbers on a device other than the host: `empty` asks for it."""
+    return kind_of(name).empty(count, dtype, _index(name))
 
 
 @spelled
@@ -340,6 +300,3 @@ def _reach(shape: Any, strides: Any, offset: Any) -> int:
 def kinds() -> set[str]:
     """The kinds of devices that may be available here."""
     return {*IN_USE, *_loaders, *_entry_points()}
-
-
-registry.devices_bring(table, kinds)

@@ -7,7 +7,7 @@ agree depends on the matrix: residuals, and where they can be the numbers, are c
 
 from __future__ import annotations
 
-from tutor.backends.signatures import ALL, SIGNATURES, Signature
+from tutor.backends.signatures import OTHERS, Signature
 from tutor.dtype import float32, float64
 
 WIDE = (float32, float64)
@@ -33,18 +33,4 @@ MATRICES = {signature.name: signature for signature in (
     Signature("svdvals", "TT", WIDE, "residual", "z = [s], as of svd", form="matrix"),
 )}
 # fmt: on
-# Of no backend: tutor/backends/devices.py has it.
-TRANSFER = Signature(
-    "transfer",
-    "TT",
-    ALL,
-    "exact",
-    "z = x, in the memory of another device",
-    form="transfer",
-    work="moves",
-)  # fmt: skip
-
-
-def signature_of(kernel: str) -> Signature:
-    """The row of a kernel, in whichever table it is."""
-    return SIGNATURES.get(kernel) or MATRICES.get(kernel) or {"transfer": TRANSFER}[kernel]
+OTHERS.update(MATRICES)

@@ -21,19 +21,19 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from tutor._storage.device_memory import CPU, devices
 from tutor._util.context_settings import Block, Setting, Within
 from tutor._util.keyword_aliases import spelled
-from tutor.backends.matrix_signatures import MATRICES
-from tutor.backends.signatures import SIGNATURES, Signature
+from tutor.backends.signatures import OTHERS, SIGNATURES, Signature
 from tutor.dtype import DType, bool_
 from tutor.errors import DTypeError, KernelNotFound
 
 Kernel = Callable[..., None]
 Table = Mapping[tuple[str, DType], Kernel]
-DEVICE = "cpu"  # the host
+DEVICE = CPU
 
 
 class Operand(NamedTuple):
@@ -52,7 +52,6 @@ _devices: dict[str, str] = {}  # backend -> the device whose memory it works on
 _loaders: dict[str, Callable[[], Table]] = {}
 _more: dict[str, list[Callable[[], Table]]] = {}  # rows that other code adds to a backend
 _everywhere: dict[str, Kernel] = {}  # kernels that work on the memory of any device
-_brings: list[tuple[Callable[[str], Table], Callable[[], Collection[str]]]] = []  # by devices.py
 _unavailable: dict[str, str] = {}  # built-in backends that could not be loaded: name -> what to do
 _kernels: dict[tuple[str, str, DType, str], Kernel] = {}  # the cache of lookup
 
@@ -103,12 +102,6 @@ def register_everywhere(name: str, kernel: Kernel) -> None:
     _everywhere[name] = kernel
 
 
-def devices_bring(table: Callable[[str], Table], kinds: Callable[[], Collection[str]]) -> None:
-    """Register two functions: `table(device)` returns a device's kernels, and is called on first
-    use; `kinds()` returns the kinds of devices."""
-    _brings[:] = [(table, kinds)]
-
-
 def forget_devices(kind: str) -> None:
     """Drop the tables of that kind of device."""
     for name in [name for name, device in _devices.items() if device.startswith(f"{kind}:")]:
@@ -123,7 +116,7 @@ def backend_of(device: str) -> str:
         return current()
     name = device.removesuffix(":0")
     if _devices.get(name) != device:
-        register(name, _brings[0][0](device), device)
+        register(name, devices.table(device), device)
     return name
 
 
@@ -180,7 +173,7 @@ def table(name: str) -> Table:
 
 def _is_device(name: str) -> bool:
     """Is `name` a device, or a kind of device?"""
-    return bool(_brings) and name.partition(":")[0] in _brings[0][1]()
+    return name.partition(":")[0] in devices.kinds()
 
 
 def current() -> str:
@@ -283,7 +276,7 @@ def _find(kernel: str, backend: str, dtype: DType, device: str) -> Kernel:
             "move the operands there, or choose another backend: with tutor.use_backend(...):",
         )
     found = rows.get((kernel, dtype)) or _brought(backend, kernel, dtype)
-    signature = SIGNATURES.get(kernel) or MATRICES.get(kernel)
+    signature = SIGNATURES.get(kernel) or OTHERS.get(kernel)
     if found is None and signature is not None and dtype not in signature.dtypes:
         raise _no_such_dtype(signature, dtype)
     if found is None:
@@ -307,7 +300,7 @@ def _find(kernel: str, backend: str, dtype: DType, device: str) -> Kernel:
 
 def _brought(backend: str, kernel: str, dtype: DType) -> Kernel | None:
     """The kernel among the rows added to that backend by `extend`."""
-    for loader in _more.get(ALIASES.get(backend, backend), ()) if kernel in MATRICES else ():
+    for loader in _more.get(ALIASES.get(backend, backend), ()) if kernel in OTHERS else ():
         if found := loader().get((kernel, dtype)):
             return found
     return None

@@ -4,13 +4,14 @@ Each form is a rule for the shape of the result, and a way to walk the inputs to
 kernel needs no rule of its own: it uses that of its kernel's form. The names are those of `enum
 class Form` in simd_cpp/kernel.hpp, which states the same for C++. costs.py has the costs.
 
+The forms of layers are written in letters, as `x (..., k), weight (n, k), bias (n) -> (..., n)`,
+and these texts are what runs: see LETTERS. The other rules depend on more than shapes:
+
     elementwise         operands are stretched to one shape, that of the result
     update              as out; those of letter T are written, except input 1; the others are cells
     scan                as elementwise; each element depends on those before it along `axis`
     fill, draw          out is given; draw takes cells: seed, and counter, which is written
     reduce              x without the axes in `axis`
-    mat_mul             (..., m, k), (..., k, n) -> (..., m, n); leading axes are stretched
-    linear              x (..., k), w (n, k), b (n) -> (..., n)
     conv                x (n, c, h, w), w (o, c / groups, k, l) -> (n, o, p, q)
     conv_weight         x (n, c, h, w), g (n, o, p, q) -> (o, c / groups, k, l), k, l the `size`
     pool                x (n, c, h, w) -> (n, c, p, q)
@@ -21,15 +22,7 @@ class Form` in simd_cpp/kernel.hpp, which states the same for C++. costs.py has 
     gather              index's shape, no larger than x along the axes other than `axis`
     scatter             x's shape; index and src have one shape, no larger than x, as in gather
     index_select        x's shape, with the 1-D index's length along `axis`
-    cross_entropy       x (..., classes), t (...) -> (...), or () if the op adds them up
-    cross_entropy_grad  x (..., classes), t (...), g (...) -> (..., classes)
-    attention           q (..., l, e), k (..., s, e), v (..., s, n), mask (..., l, s), logs (..., l)
-                        -> (..., l, n)
-    attention_grad      g as z, q, k, v, mask, z (..., l, n), logs, dk as k, dv as v -> as q
-    norm, norm_grad     x (..., n), and others (n) -> as x; norm_grad takes g, as x, first
-    channel_norm, channel_norm_grad     the same for x (k, n, m)
-    fused               all inputs of one shape -> that shape, without the axes in `axis`; if it
-                        begins with a product, the other inputs have the product's shape
+    fused               out is given: tutor/backends/bytecode.py says how they fit together
 
 An op's axis may be counted from the end; from here on it is counted from the front.
 """
@@ -37,11 +30,12 @@ An op's axis may be counted from the end; from here on it is counted from the fr
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tutor._storage.layout import Shape, axes_of, axis_of, broadcast_shapes, broadcast_strides
-from tutor.backends import bytecode, windows
+from tutor.backends import windows
 from tutor.backends.signatures import Signature
 from tutor.errors import ShapeError
 
@@ -62,11 +56,8 @@ class Form(NamedTuple):
 
 
 def _stretched(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
-    first = shapes[0]
-    for shape in shapes:
-        if shape != first:
-            return broadcast_shapes(name, *shapes)
-    return first
+    same = shapes.count(shapes[0]) == len(shapes)
+    return shapes[0] if same else broadcast_shapes(name, *shapes)
 
 
 def _as_first(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
@@ -87,36 +78,6 @@ def _reduced(signature: Signature, name: str, shapes: Sequence[Shape], params: P
             "reduce over axes that hold at least one element",
         )
     return without(shape, axis)
-
-
-def _product(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
-    x, y = shapes
-    if len(x) < 2 or len(y) < 2 or x[-1] != y[-2]:
-        raise ShapeError(
-            f"{name} of shapes {x} and {y}",
-            "a single number has no rows or columns"
-            if not (x and y)
-            else f"the inner sizes differ: {x[-1]} columns against {y[-2]} rows",
-            "use * for numbers"
-            if not (x and y)
-            else "they must be equal: (m, k) @ (k, n); transpose one with .T if need be",
-        )
-    lead = x[:-2]
-    if lead != y[:-2]:
-        lead = broadcast_shapes(f"{name} (leading axes)", lead, y[:-2])
-    return (*lead, x[-2], y[-1])
-
-
-def _layer(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
-    x, w, *b = shapes
-    fits = len(x) > 0 and len(w) == 2 and x[-1] == w[1]
-    if not fits or (b and b[0] != w[:1]):
-        raise ShapeError(
-            f"{name} of shapes {', '.join(map(str, shapes))}",
-            "they do not fit: x (m, k), weight (n, k), bias (n)",
-            "x's last axis must be as long as the weight's; the bias has one number per output",
-        )
-    return (*x[:-1], w[0])
 
 
 def _padded(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
@@ -186,83 +147,82 @@ def _selected(_: Signature, name: str, shapes: Sequence[Shape], params: Params) 
     return (*x[:axis], *index, *x[axis + 1 :])
 
 
-def _chained(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
-    axis, begins = params["axis"], bytecode.product(params.get("code", "o0 = copy.bool i0"))
-    first, rest = shapes[0], shapes[1:]
-    if begins:
-        form, count = FORMS[begins.signature.form], len(begins.args)
-        assert form.rule is not None
-        first, rest = form.rule(begins.signature, name, shapes[:count], {}), shapes[count:]
-    if any(shape != first for shape in rest):
-        raise ShapeError(
+# ---- the same in letters -------------------------------------------------------------------------
+
+# By form; rules.cpp in simd_cpp has the same texts.
+LETTERS = {
+    "mat_mul": "x (*, m, k), y (*, k, n) -> (*, m, n)",
+    "linear": "x (..., k), weight (n, k), bias (n) -> (..., n)",
+    "cross_entropy": "x (..., c), target (...) -> (...)",
+    "cross_entropy_grad": "x (..., c), target (...), g (...) -> (..., c)",
+    "attention": "q (..., l, e), k (..., s, e), v (..., s, n), mask (..., l, s), logs (..., l) "
+    "-> (..., l, n)",
+    "attention_grad": "g (..., l, n), q (..., l, e), k (..., s, e), v (..., s, n), "
+    "mask (..., l, s), z (..., l, n), logs (..., l), dk (..., s, e), dv (..., s, n) "
+    "-> (..., l, e)",
+    "norm": "x (..., n), weight (n), bias (n) -> (..., n)",
+    "norm_grad": "g (..., n), x (..., n), weight (n), dw (n), db (n) -> (..., n)",
+    "channel_norm": "x (k, n, m), weight (n), bias (n), mean (n), var (n) -> (k, n, m)",
+    "channel_norm_grad": "g (k, n, m), x (k, n, m), weight (n), mean (n), var (n), dw (n), db (n) "
+    "-> (k, n, m)",
+}
+OPERAND = re.compile(r"(\w*) ?\((\*|\.\.\.|)([a-z, ]*)\)")  # name (leading axes, letters)
+
+
+class Letters:
+    """A rule in letters, such as "x (..., k), weight (n, k), bias (n) -> (..., n)".
+
+    A letter is the same size wherever it occurs. Before the letters there may be any number of
+    leading axes: `...` are the same in all operands, `*` are stretched to one shape. Operands at
+    the end may be missing, as the bias of a layer without one. (NumPy writes the signatures of
+    its generalized ufuncs like this.)
+    """
+
+    def __init__(self, text: str) -> None:
+        *self.operands, self.result = [
+            (name, leading, re.findall("[a-z]", letters))
+            for name, leading, letters in OPERAND.findall(text)
+        ]
+        self.texts = [found[0] for found in OPERAND.finditer(text)]
+
+    def __call__(self, _: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
+        """The result's shape. ShapeError if an operand has other axes, or a letter two sizes."""
+        leads: list[Shape] = []
+        sizes: dict[str, tuple[int, str]] = {}  # of each letter, and the operand that has said so
+        for shape, (operand, leading, letters) in zip(shapes, self.operands, strict=False):
+            rest = len(shape) - len(letters)
+            if rest < 0 or (rest and not leading):
+                found = f"{operand} has shape {shape}" if shape else f"{operand} is a number"
+                raise self._misfit(name, shapes, found)
+            leads += [shape[:rest]] if leading else []
+            for letter, size in zip(letters, shape[rest:], strict=True):
+                known, first = sizes.setdefault(letter, (size, operand))
+                if known != size:
+                    found = f"{letter} is {known} in {first} and {size} in {operand}"
+                    raise self._misfit(name, shapes, found)
+        _, leading, letters = self.result
+        lead = leads[0] if leading else ()
+        if any(other != lead for other in leads):
+            if leading != "*":
+                raise self._misfit(name, shapes, "the leading axes differ")
+            lead = broadcast_shapes(f"{name} (leading axes)", *leads)
+        return (*lead, *[sizes[letter][0] for letter in letters])
+
+    def _misfit(self, name: str, shapes: Sequence[Shape], found: str) -> ShapeError:
+        return ShapeError(
             f"{name} of shapes {', '.join(map(str, shapes))}",
-            "they differ",
-            "stretch all inputs to one shape: by strides of 0 where they repeat",
+            found,
+            f"give {', '.join(self.texts[: len(shapes)])}, where a letter is one size; .T and "
+            ".reshape() change a shape",
         )
-    return without(first, axis)
 
 
-def _lost(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
-    x, t = shapes
-    if not x or t != x[:-1]:
-        raise ShapeError(
-            f"{name} of logits {x} with targets {t}",
-            "there must be one target for each row of logits",
-            f"logits (..., classes) go with targets {x[:-1]}; reshape one of them",
-        )
-    return t if params["reduction"] == "none" else ()
+_losses = Letters(LETTERS["cross_entropy"])
 
 
-def _lost_grad(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
-    x, t, g = shapes
-    _lost(_, name, (x, t), {"reduction": "none"})
-    if g != t:
-        raise ShapeError(
-            f"{name} of logits {x} with gradients {g}",
-            f"there are targets {t}",
-            "give one gradient for each target",
-        )
-    return x
-
-
-def _attended(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
-    q, k, v, mask, logs = shapes
-    if len(q) > 1 and len(k) > 1 and len(v) > 1:
-        lead, rows, keys = q[:-2], q[-2], k[-2]
-        wanted = ((*lead, keys, q[-1]), (*lead, keys, v[-1]), (*lead, rows, keys), (*lead, rows))
-        if (k, v, mask, logs) == wanted:
-            return (*q[:-1], v[-1])
-    raise ShapeError(
-        f"{name} of shapes {', '.join(map(str, shapes))}",
-        "they do not fit",
-        "give (..., l, e), (..., s, e), (..., s, n), a mask (..., l, s) and logs (..., l)",
-    )
-
-
-def _attended_grad(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
-    g, q, k, v, mask, z, logs, dk, dv = shapes
-    if not g == z == _attended(_, name, (q, k, v, mask, logs), params) or (dk, dv) != (k, v):
-        raise ShapeError(
-            f"{name} of a result {z} with the gradients {g}, {dk} and {dv}",
-            "they do not fit",
-            "give g of the shape of z, dk of that of k, and dv of that of v",
-        )
-    return q
-
-
-def _normed(signature: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
-    wholes = 2 if signature.form.endswith("_grad") else 1
-    channels = signature.form.startswith("channel")
-    x = shapes[0]
-    places = x[1:2] if channels else x[-1:]
-    fits = len(x) == 3 if channels else len(x) > 0
-    if not fits or any(s != (x if i < wholes else places) for i, s in enumerate(shapes)):
-        raise ShapeError(
-            f"{name} of shapes {', '.join(map(str, shapes))}",
-            "they do not fit",
-            f"give {'(k, n, m)' if channels else '(..., n)'}, and (n) for all that is per place",
-        )
-    return x
+def _lost(signature: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
+    losses = _losses(signature, name, shapes, params)
+    return losses if params["reduction"] == "none" else ()
 
 
 # ---- walking the inputs --------------------------------------------------------------------------
@@ -294,14 +254,15 @@ def _cut_to_index(shape: Shape, inputs: tuple[Any, ...], params: Params) -> tupl
 
 
 FORMS: dict[str, Form] = {
+    **{form: Form(Letters(text)) for form, text in LETTERS.items()},
+    "mat_mul": Form(Letters(LETTERS["mat_mul"]), _stretch_leading),
+    "cross_entropy": Form(_lost, params=("reduction",)),
     "elementwise": Form(_stretched, _stretch_all),
     "update": Form(_as_first),
     "scan": Form(_stretched, _stretch_all),
     "fill": Form(),
     "draw": Form(),
     "reduce": Form(_reduced),
-    "mat_mul": Form(_product, _stretch_leading),
-    "linear": Form(_layer),
     "conv": Form(windows.convolved),
     "conv_weight": Form(windows.weighed, params=("size",)),
     "pool": Form(windows.pooled),
@@ -312,12 +273,7 @@ FORMS: dict[str, Form] = {
     "gather": Form(_gathered, _cut_to_index),
     "scatter": Form(_scattered),
     "index_select": Form(_selected),
-    "cross_entropy": Form(_lost, params=("reduction",)),
-    "cross_entropy_grad": Form(_lost_grad),
-    "attention": Form(_attended),
-    "attention_grad": Form(_attended_grad),
-    **dict.fromkeys(("norm", "norm_grad", "channel_norm", "channel_norm_grad"), Form(_normed)),
-    "fused": Form(_chained),
+    "fused": Form(),
 }
 
 

@@ -27,7 +27,7 @@ computed, or they are moved unchanged, or one of several is chosen (so there mus
 
 - exact: equal to the bit; infinities, signed zeros, subnormals and the places of NaN included.
 - ulp(n): at most n units in the last place away, special values exact.
-- sum: error at most c * u * sum(|terms|), u the unit roundoff: see tutor/backends/cases/bounds.py.
+- sum: error at most c * u * sum(|terms|), u the unit roundoff: see tutor/testing/cases/bounds.py.
 """
 
 from __future__ import annotations
@@ -307,6 +307,12 @@ TABLE_OF_KERNELS = (
 # fmt: on
 
 SIGNATURES = {signature.name: signature for signature in TABLE_OF_KERNELS}
+OTHERS: dict[str, Signature] = {}  # of kernels in no backend's own table: matrices, transfers
+
+
+def signature_of(kernel: str) -> Signature:
+    """The row of a kernel, in whichever table it is."""
+    return SIGNATURES.get(kernel) or OTHERS[kernel]
 
 
 def version() -> int:

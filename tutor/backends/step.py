@@ -22,18 +22,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar, copy_context
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 from tutor._storage.layout import Shape
 from tutor._storage.memory import keep_ahead
 from tutor._util.context_settings import Around, Setting, Within
+from tutor._util.hooks import Hook
 from tutor._util.typing import Walked
 from tutor.backends import registry
-from tutor.backends.matrix_signatures import signature_of
 from tutor.backends.registry import Kernel
-from tutor.backends.signatures import Signature
+from tutor.backends.signatures import Signature, signature_of
 from tutor.dtype import DType
-from tutor.errors import DomainError
+from tutor.errors import DomainError, TutorError
 
 NONE: Mapping[str, object] = {}
 
@@ -96,17 +96,15 @@ class Step:
 
     @property
     def nbytes(self) -> int:
-        """Bytes read and written: costs.nbytes."""
-        from tutor.backends import costs  # imported only when needed
-
-        return costs.nbytes(self.kernel, self.layouts)
+        """Bytes read and written: tutor/backends/costs.py."""
+        count: int = on_step.costs().nbytes(self.kernel, self.layouts)
+        return count
 
     @property
     def flops(self) -> int | None:
-        """Floating-point operations, None if unknown: costs.flops."""
-        from tutor.backends import costs
-
-        return costs.flops(self.kernel, self.layouts, self.params)
+        """Floating-point operations, None if unknown: tutor/backends/costs.py."""
+        count: int | None = on_step.costs().flops(self.kernel, self.layouts, self.params)
+        return count
 
     def __repr__(self) -> str:
         parts = [self.kernel, self.dtype.name, *(str(tuple(x.shape)) for x in self.ins)]
@@ -124,7 +122,20 @@ def emit(step: Step, kernel: Kernel | None = None) -> None:
         run(step.out, *step.ins, **step.params)
 
 
-# ---- watching ------------------------------------------------------------------------------------
+# ---- hook: who watches a step --------------------------------------------------------------------
+
+
+def _no_costs() -> NoReturn:
+    raise TutorError("what a step costs", "nothing here knows it", "write `import tutor`")
+
+
+class OnStep(Hook):
+    """What the trunk asks about a step, beside WATCHES and `mode`."""
+
+    costs: Callable[[], Any] = staticmethod(_no_costs)  # the module tutor.backends.costs
+
+
+on_step = OnStep()  # answered by tutor/__init__.py
 
 Observer = Callable[[Step, Callable[[], None]], object]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tutor._storage import layout
-from tutor._storage.device_memory import asked, is_elsewhere
-from tutor._storage.memory import Holder, Memory, copied, held
+from tutor._storage import device_memory, layout
+from tutor._storage.device_memory import CPU, asked, is_constant, is_elsewhere
+from tutor._storage.memory import Holder, Memory, copied, empty, held
 from tutor._util.typing import Walked
 from tutor.backends import devices, registry
-from tutor.backends.devices import CPU, IN_USE
 from tutor.backends.registry import Operand
+from tutor.backends.signatures import ALL, OTHERS, Signature
 from tutor.dtype import DType
 from tutor.errors import DeviceError
 
@@ -48,29 +48,24 @@ def transfer(out: Walked, x: Walked) -> None:
     if out.strides == rows:
         asked(to.device, to.write, payload, out.offset * dtype.itemsize)
         return
-    staged = devices.empty(count, dtype, to.device)
+    staged = empty(count, dtype, to.device)
     asked(to.device, staged.write, payload)
     there = Operand(Held(staged, dtype), x.shape, rows, 0)
     registry.kernel("copy", dtype, to.device)(out, there)
 
 
+OTHERS["transfer"] = Signature(
+    "transfer", "TT", ALL, "exact", "z = x, in the memory of another device", form="transfer",
+    work="moves",
+)  # fmt: skip
 registry.register_everywhere("transfer", transfer)
 
 
 # ---- the device of a call ------------------------------------------------------------------------
 
 
-def is_constant(x: Walked) -> bool:
-    """Is x a single number in host memory? It may be combined with operands on any device, as it is
-    passed by value."""
-    alone = all(s == 0 or n == 1 for n, s in zip(x.shape, x.strides, strict=True))
-    return alone and 0 not in x.shape and x.buf.device == CPU
-
-
 def common(what: str, operands: Any) -> str:
     """The device of a call's operands. DeviceError if they are on two."""
-    if not IN_USE:
-        return CPU
     on = [x.buf.device for x in operands]
     if len({*on}) == 1:
         return str(on[0])
@@ -95,3 +90,14 @@ def _two(what: str, one: tuple[int, str], other: tuple[int, str]) -> DeviceError
         f"operand {i + 1} is on {a!r}, operand {j + 1} on {b!r}",
         f'move one of them first: x.to("{to}"), or x.to("{off}")',
     )
+
+
+device_memory.devices.provide(
+    of=devices.of,
+    named=(devices.device,),
+    in_use=devices.IN_USE,
+    common=common,
+    empty=devices.room,
+    table=devices.table,
+    kinds=devices.kinds,
+)

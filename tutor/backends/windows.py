@@ -6,7 +6,6 @@ begins `stride` further on. engine/windows.cpp in simd_cpp states the same for C
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -88,12 +87,3 @@ def shared(signature: Signature, name: str, shapes: Sequence[Shape], params: Par
             "give both of that shape",
         )
     return x
-
-
-def terms(out: Shape, ins: Sequence[Shape]) -> int:
-    """A multiplication and an addition for each element that a window sees."""
-    return 2 * math.prod(out) * math.prod(ins[1][1:])
-
-
-def terms_of_weights(out: Shape, ins: Sequence[Shape]) -> int:
-    return 2 * math.prod(ins[1]) * math.prod(out[1:])

@@ -19,14 +19,14 @@ from typing import Any, ClassVar, Self
 
 from tutor import dtype as dtypes
 from tutor._storage import array_like, bits, bounds_checks, layout
+from tutor._storage.device_memory import devices
 from tutor._storage.layout import Shape
 from tutor._util import error_messages
 from tutor._util.keyword_aliases import spelled
 from tutor._util.typing import DeviceLike, DTypeLike, Number, ShapeLike, TensorLike
-from tutor.backends import devices
 from tutor.core.buffer import Buffer
 from tutor.dtype import DType
-from tutor.errors import DTypeError, GraphError, ShapeError
+from tutor.errors import DeviceError, DTypeError, GraphError, ShapeError
 
 
 @spelled
@@ -53,7 +53,12 @@ class TensorBase(array_like.IsTensor):
         dtype: DTypeLike | None = None, device: DeviceLike | None = None,
     ) -> None:  # fmt: skip
         if isinstance(data, Buffer):
-            devices.check(data, device)
+            if device is not None and (name := devices.of(device)) != data.device:
+                raise DeviceError(
+                    f"a Tensor on {name!r} over a Buffer",
+                    f"the Buffer is on {data.device!r}",
+                    "leave device out, and move the Tensor: x.to(device)",
+                )
             self.buf = data
             found: Shape = (len(data),)
             if dtype is not None and dtypes.of(dtype) is not data.dtype:

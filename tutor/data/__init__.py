@@ -1,12 +1,11 @@
 """Data sets, and the batches a network is trained on.
 
 dataset, collate, loader     samples by number, and batches of them: DataLoader
-mnist, fashion_mnist, digits images of 28 x 28; `load` finds them
-toy, made_up                 points, tales and names that tutor makes itself
-sentences, corpus            a text of known entropy; Shakespeare; `load_text` finds them
 transforms, warps            images changed at random, a batch at once
 text, bpe, gpt2_bpe          texts as whole numbers, and blocks of these
 tables                       CSV
+fetch                        files, from a folder, from the cache or from the network
+sets                         the data sets that tutor has; `load` and `load_text` find them
 
 >>> data = load("digits", limit=100)  # or "mnist", or "auto"
 >>> for x, y in batches(data.train_images, data.train_labels, size=64):
@@ -22,10 +21,8 @@ import sys
 from typing import NamedTuple
 
 from tutor._util.typing import DeviceLike
-from tutor.data import digits, fashion_mnist, mnist
 from tutor.data.bpe import BPE
 from tutor.data.collate import collate
-from tutor.data.corpus import Text, load_text
 from tutor.data.dataset import (
     ConcatDataset,
     Dataset,
@@ -38,11 +35,13 @@ from tutor.data.dataset import (
 from tutor.data.fetch import MissingDataError
 from tutor.data.gpt2_bpe import GPT2BPE
 from tutor.data.loader import DataLoader, batches
-from tutor.data.made_up import names, stories
-from tutor.data.sentences import grammar, grammar_entropy, grammar_nats
+from tutor.data.sets import digits, fashion_mnist, mnist
+from tutor.data.sets.corpus import Text, load_text
+from tutor.data.sets.made_up import names, stories
+from tutor.data.sets.sentences import grammar, grammar_entropy, grammar_nats
+from tutor.data.sets.toy import blobs, circles, line, moons, sine, spirals
 from tutor.data.tables import Scaler, Table, csv, standardize, train_test_split
 from tutor.data.text import ByteVocab, CharVocab, TextBlocks, text_batches
-from tutor.data.toy import blobs, circles, line, moons, sine, spirals
 from tutor.data.transforms import (
     CenterCrop,
     GaussianNoise,

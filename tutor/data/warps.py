@@ -15,7 +15,7 @@ from tutor.data.transforms import Transform, as_float
 from tutor.dtype import float32
 from tutor.errors import DTypeError
 from tutor.methods.tensor import Tensor
-from tutor.nn.functional.grids import read_linear
+from tutor.nn.grids import read_linear
 
 
 def uniform(n: int, most: float, least: float | None = None) -> Tensor:

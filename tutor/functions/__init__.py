@@ -7,7 +7,7 @@
 Each has its method's signature and docstring, and also takes numbers, (nested) lists and arrays,
 which it turns into a Tensor. Methods about the Tensor itself (`x.to(...)`, `x.view(...)`, `x.size`)
 have no function: tests/functions/test_functions.py lists them, and checks this list against the
-methods. Layers and losses are functions in tutor/nn/functional.
+methods. Layers and losses are functions in tutor/nn.
 
 Some shadow Python's own functions, which are `builtins.sum` and so on in this file.
 """

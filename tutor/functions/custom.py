@@ -25,6 +25,7 @@ from typing import Any
 
 from tutor.core.engine.grad_mode import recording
 from tutor.core.op import Op, state_of
+from tutor.core.op.catalogue import on_op
 from tutor.errors import GraphError
 from tutor.functions import doubt  # noqa: F401 - it looks at each class once
 from tutor.methods.tensor import Tensor
@@ -60,7 +61,7 @@ class Function(Op, abstract=True):
         cls.forward, cls.backward = _computed(forward), _differentiated(backward)  # type: ignore
         cls.name = f"{cls.__module__}.{cls.__qualname__}"
         cls.differentiable = True
-        cls._doubt()
+        on_op.made(cls)
 
     @classmethod
     def apply(cls, *inputs: Tensor, **params: Any) -> Tensor:

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from typing import Any, Literal, overload
 
-from tutor._util import error_messages
+from tutor._storage.bounds_checks import before_read
 from tutor._util.keyword_aliases import spelled
 from tutor._util.typing import TensorLike
 from tutor.core.engine import engine
 from tutor.core.engine.grad_mode import asking, walking
+from tutor.errors import GraphError
 from tutor.methods.tensor import Tensor
 
 Tensors = tuple[Tensor, ...] | list[Tensor]
@@ -64,15 +65,19 @@ def grad(
     wanted = tuple(xs) if isinstance(xs, (tuple, list)) else (xs,)
     for x in wanted:
         if not getattr(x, "requires_grad", False):
-            raise error_messages.no_gradient_wanted(x)
+            raise GraphError(
+                "grad(y, xs) by an x that does not require grad",
+                f"{type(x).__name__} of shape {getattr(x, 'shape', None)}",
+                "call x.requires_grad_() before y is computed from it",
+            )
     seed = engine.seed(y, gradient)
     if create_graph:
-        engine._unfold(y)
+        before_read.graph(y)
     ops, nodes = engine.order(y.op), [x.op or x for x in wanted]
     targets, reached = set(nodes), {y.op or y}.union(*[[x.op or x for x in o.inputs] for o in ops])
     for i, node in enumerate(nodes):
         if node not in reached and not allow_unused:
-            raise error_messages.unused(wanted[i], i)
+            raise _unused(wanted[i], i)
     between = set(targets)  # plus the ops that pass gradients on to them
     for op in reversed(ops):  # oldest first
         if any((x.op or x) in between for x in op.inputs):
@@ -88,6 +93,14 @@ def grad(
     found = walking(create_graph, walked)
     for i, node in enumerate(nodes):
         if node not in found and not allow_unused:
-            raise error_messages.unused(wanted[i], i)
+            raise _unused(wanted[i], i)
     result = tuple([found.get(node) for node in nodes])
     return result if isinstance(xs, (tuple, list)) else result[0]
+
+
+def _unused(x: Any, i: int) -> GraphError:
+    return GraphError(
+        f"grad(y, xs) by xs[{i}], of shape {x.shape}",
+        "y was not computed from it, or no gradient comes so far",
+        "leave it out, or pass allow_unused=True to get None for it",
+    )

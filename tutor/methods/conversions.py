@@ -11,11 +11,11 @@ from typing import Any, Self
 
 from tutor._storage import bounds_checks, layout
 from tutor._storage.array_like import is_tensor
+from tutor._storage.device_memory import devices
 from tutor._storage.layout import Shape
 from tutor._util import checks
 from tutor._util.keyword_aliases import spelled
 from tutor._util.typing import Axis, DeviceLike, DTypeLike, TensorLike
-from tutor.backends import devices
 from tutor.core.engine import apply
 from tutor.core.tensor import TensorBase
 from tutor.methods.comparisons import Comparisons
@@ -48,7 +48,7 @@ def is_device(target: Any) -> builtins.bool:
     """Does `target` name a device, not a dtype? A string that names neither counts as a device,
     unless it starts like a dtype."""
     if not isinstance(target, str):
-        return isinstance(target, devices.device)
+        return isinstance(target, devices.named)
     return not target.lower().startswith(("float", "int", "uint", "bool", "bfloat", "double",
                                           "half", "long"))  # fmt: skip
 

@@ -13,10 +13,10 @@ from tutor import dtype as dtypes
 from tutor import random
 from tutor._storage import array_like, layout
 from tutor._storage.array_like import is_number, is_tensor
+from tutor._storage.device_memory import devices
 from tutor._util import checks
 from tutor._util.keyword_aliases import spelled
 from tutor._util.typing import DeviceLike, DTypeLike, LikeOptions, Options, ShapeLike, TensorLike
-from tutor.backends import devices
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
 from tutor.errors import DTypeError, NumberRangeError, ShapeError

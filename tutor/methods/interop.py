@@ -1,4 +1,8 @@
-"""Tensors as Python and other libraries see them: numbers, lists, arrays, text."""
+"""Tensors as Python and other libraries see them: numbers, lists, arrays, text.
+
+Code that only other libraries need is not part of the trunk: it is loaded on first use, by a name
+that `tutor/__init__.py` knows (tutor/_util/lazy_imports.py).
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,7 @@ from tutor._storage.array_like import is_tensor
 from tutor._util import lazy_imports
 from tutor._util.keyword_aliases import spelled
 from tutor._util.typing import Drawing
-from tutor.backends import devices
-from tutor.core.buffer import Buffer
-from tutor.dtype import bfloat16
-from tutor.errors import DomainError, DTypeError, MissingPackageError, ScalarError, ShapeError
+from tutor.errors import DomainError, DTypeError, ScalarError, ShapeError
 from tutor.methods import printing
 from tutor.methods.products import Products
 
@@ -56,45 +57,13 @@ class Interop(Products):
         device. Raises DTypeError for bfloat16, which NumPy does not have, and MissingPackageError
         if NumPy is not installed.
         """
-        try:
-            import numpy as np  # only callers that need arrays need NumPy
-        except ModuleNotFoundError as error:
-            if error.name != "numpy":
-                raise
-            raise MissingPackageError(
-                "a NumPy array",
-                "the package numpy is not installed",
-                'pip install "tutorgrad[train]"; t.tolist() and memoryview(t.buf) do without',
-            ) from None
-        if not bounds_checks.is_here(self):
-            bounds_checks.opened("a NumPy array over a Tensor's memory")
-            return self.detach().cpu().numpy()
-        raw = bounds_checks.read(self, "a NumPy array over a Tensor's memory", reading=False)
-        if self.dtype is bfloat16:
-            raise DTypeError(
-                "a NumPy array of bfloat16",
-                "NumPy has no such dtype",
-                'use .cast("float32").numpy(), which changes no number',
-            )
-        size = self.dtype.itemsize
-        steps = tuple(stride * size for stride in bounds_checks.steps(self))
-        start = self.offset * size if self.numel() else 0
-        return np.ndarray(self.shape, self.dtype.name, raw, start, steps)
+        return lazy_imports.load("arrays").numpy(self)
 
     to_numpy = numpy  # the data frames' name, which matplotlib looks for
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """Called by np.asarray(t). As in np.array, copy=False raises if a cast needs a copy."""
-        array = self.numpy()
-        if dtype is None or dtype == array.dtype:
-            return array.copy() if copy else array
-        if copy is False:
-            raise DomainError(
-                f"an array of {dtype} that shares memory (copy=False)",
-                f"the memory holds {self.dtype.name}",
-                "leave copy or dtype out",
-            )
-        return array.astype(dtype)
+        return lazy_imports.load("arrays").converted(self, dtype, copy)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """Called by NumPy for `np.sin(t)`, and for every operator of an array and a Tensor."""
@@ -116,71 +85,21 @@ class Interop(Products):
         return 1, 0  # device type 1 (CPU), number 0: a tensor elsewhere is copied there
 
     def __dlpack__(
-        self,
-        *,
-        stream: Any = None,
-        max_version: tuple[int, int] | None = None,
-        dl_device: tuple[int, int] | None = None,
-        copy: bool | None = None,
-    ) -> Any:
+        self, *, stream: Any = None, max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None, copy: bool | None = None,
+    ) -> Any:  # fmt: skip
         """A capsule for another library's `from_dlpack`, which then shares this memory; the graph
         does not see its changes. With copy=True the consumer gets a copy, and by default also if an
         axis is walked backwards, which crashes some consumers. Raises ExchangeError."""
-        from tutor.methods import dlpack  # imports ctypes, which nothing else needs
-
-        if self.requires_grad:
-            raise dlpack.ExchangeError(
-                "to share a Tensor that requires grad",
-                "the other library's changes would not be in the graph",
-                "use .detach(), or compute under no_grad()",
-            )
-        if stream is not None or dl_device not in (None, dlpack.CPU):
-            raise dlpack.ExchangeError(
-                f"a capsule with {stream=}, {dl_device=}",
-                "all Tensors are on the CPU, where there are no streams",
-                f"leave stream out, and dl_device out or {dlpack.CPU}",
-            )
-        if not bounds_checks.is_here(self):
-            bounds_checks.opened("a DLPack capsule")
-            if copy is False:
-                raise dlpack.not_on_cpu(self.buf.device)
-            return self.cpu().__dlpack__(max_version=max_version)
-        bounds_checks.read(self, "a DLPack capsule", reading=False)
-        copied = min(bounds_checks.steps(self), default=0) < 0 if copy is None else copy
-        t = self.copy() if copied else self
-        start = t.offset if t.numel() else 0
-        walk = dlpack.Walk(t.buf.raw, t.dtype, t.shape, bounds_checks.steps(t), start)
-        return dlpack.give(walk, max_version is not None and max_version[0] >= 1, copied)
+        return lazy_imports.load("arrays").capsule(self, stream, max_version, dl_device, copy)
 
     @classmethod
     def from_dlpack(cls, x: Any, /, *, device: str | None = None, copy: bool | None = None) -> Self:
         """A Tensor over the memory of `x`, an array of any library (or its capsule): a change on
         either side is seen on the other. With copy=True it is a copy, and so it is of a PyTorch
         view whose negation is pending (with copy=False that raises ExchangeError)."""
-        from tutor.methods import dlpack
-
-        place = devices.CPU if device is None else devices.of(device)
-        if place != devices.CPU and copy is False:
-            raise dlpack.not_on_cpu(place)
-        if hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] != dlpack.CPU[0]:
-            raise dlpack.not_on_cpu(x.__dlpack_device__())
-        if copy is not False:  # a PyTorch view may have a pending negation
-            x = getattr(x, "resolve_neg", lambda: x)()
-        elif getattr(x, "is_neg", bool)():
-            raise dlpack.ExchangeError(
-                "a Tensor over the memory of an array, with copy=False",
-                "a view that is negated only when it is read",
-                "leave copy out, or call its resolve_neg() first",
-            )
-        if hasattr(x, "__dlpack__"):
-            try:
-                x = x.__dlpack__(max_version=(1, 0))
-            except TypeError:  # a producer that predates versions
-                x = x.__dlpack__()
-        memory, dtype, shape, strides, offset = dlpack.take(x)
-        buf = Buffer.from_memory(memory, dtype=dtype, copy=False)
-        t = cls(buf, shape, strides, offset)
-        return t.copy() if copy and place == devices.CPU else t.to(device=place)
+        made: Self = lazy_imports.load("arrays").from_dlpack(cls, x, device, copy)
+        return made
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """The functions of the array API standard (data-apis.org/array-api): tutor.array_api."""

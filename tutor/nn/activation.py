@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tutor import functions as F  # noqa: N812 - as everybody writes it
 from tutor._storage import layout
 from tutor._util import checks
 from tutor._util.keyword_aliases import spelled
 from tutor._util.typing import Axis, DTypeLike
 from tutor.methods.tensor import Tensor
-from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 from tutor.nn.module import Module
 
 
@@ -34,12 +34,35 @@ class InPlace(Module):
         """Ignores `inplace`: see above."""
 
 
+@spelled
+class Along(Module):
+    """An activation that looks at all numbers along an axis."""
+
+    def __init__(self, axis: Axis = -1) -> None:
+        self.axis = layout.whole_number(axis, f"{type(self).__name__}(axis=...)")
+
+
+@spelled
+class Alpha(Module):
+    """An activation that falls to -alpha at most."""
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        self.alpha = real(self, "alpha", alpha)
+
+
+@spelled
+class Shrink(Module):
+    """An activation that makes numbers between -lambd and lambd 0."""
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        self.lambd = real(self, "lambd", lambd)
+
+
 def real(layer: Module, name: str, x: Any) -> float:
     """A setting as a float; an error unless it is a number."""
     return float(checks.number(f"{type(layer).__name__}({name}=...)", x))
 
 
-@spelled
 class Tanh(Plain):
     """y = tanh(x)"""
 
@@ -47,7 +70,6 @@ class Tanh(Plain):
         return F.tanh(x)
 
 
-@spelled
 class Sigmoid(Plain):
     """y = 1 / (1 + e**-x)"""
 
@@ -55,7 +77,6 @@ class Sigmoid(Plain):
         return F.sigmoid(x)
 
 
-@spelled
 class LogSigmoid(Plain):
     """y = ln(1 / (1 + e**-x))"""
 
@@ -63,7 +84,6 @@ class LogSigmoid(Plain):
         return F.logsigmoid(x)
 
 
-@spelled
 class Softsign(Plain):
     """y = x / (1 + |x|)"""
 
@@ -71,7 +91,6 @@ class Softsign(Plain):
         return F.softsign(x)
 
 
-@spelled
 class Tanhshrink(Plain):
     """y = x - tanh(x)"""
 
@@ -79,7 +98,6 @@ class Tanhshrink(Plain):
         return F.tanhshrink(x)
 
 
-@spelled
 class ReLU(InPlace):
     """y = max(x, 0)"""
 
@@ -87,7 +105,6 @@ class ReLU(InPlace):
         return F.relu(x)
 
 
-@spelled
 class ReLU6(InPlace):
     """y = min(max(x, 0), 6)"""
 
@@ -95,7 +112,6 @@ class ReLU6(InPlace):
         return F.relu6(x)
 
 
-@spelled
 class SELU(InPlace):
     """y = scale (x if x > 0 else alpha (e**x - 1)), which keeps mean 0 and variance 1 from layer to
     layer (Klambauer et al. 2017, "Self-normalizing neural networks")"""
@@ -104,7 +120,6 @@ class SELU(InPlace):
         return F.selu(x)
 
 
-@spelled
 class SiLU(InPlace):
     """y = x / (1 + e**-x), also called swish"""
 
@@ -112,7 +127,6 @@ class SiLU(InPlace):
         return F.silu(x)
 
 
-@spelled
 class Mish(InPlace):
     """y = x tanh(ln(1 + e**x)) (Misra 2019)"""
 
@@ -120,7 +134,6 @@ class Mish(InPlace):
         return F.mish(x)
 
 
-@spelled
 class Hardswish(InPlace):
     """y = x min(max(x + 3, 0), 6) / 6 (Howard et al. 2019, MobileNetV3)"""
 
@@ -128,7 +141,6 @@ class Hardswish(InPlace):
         return F.hardswish(x)
 
 
-@spelled
 class Hardsigmoid(InPlace):
     """y = min(max(x + 3, 0), 6) / 6"""
 
@@ -147,23 +159,15 @@ class LeakyReLU(Module):
         return F.leaky_relu(x, self.negative_slope)
 
 
-@spelled
-class ELU(Module):
+class ELU(Alpha):
     """y = x if x > 0 else alpha (e**x - 1) (Clevert et al. 2016)"""
-
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        self.alpha = real(self, "alpha", alpha)
 
     def forward(self, x: Tensor) -> Tensor:
         return F.elu(x, self.alpha)
 
 
-@spelled
-class CELU(Module):
+class CELU(Alpha):
     """y = x if x > 0 else alpha (e**(x / alpha) - 1): like ELU, but smooth at 0 (Barron 2017)"""
-
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        self.alpha = real(self, "alpha", alpha)
 
     def forward(self, x: Tensor) -> Tensor:
         return F.celu(x, self.alpha)
@@ -205,67 +209,43 @@ class Softplus(Module):
         return F.softplus(x, self.beta, self.threshold)
 
 
-@spelled
-class Hardshrink(Module):
+class Hardshrink(Shrink):
     """y = x if |x| > lambd else 0"""
-
-    def __init__(self, lambd: float = 0.5) -> None:
-        self.lambd = real(self, "lambd", lambd)
 
     def forward(self, x: Tensor) -> Tensor:
         return F.hardshrink(x, self.lambd)
 
 
-@spelled
-class Softshrink(Module):
+class Softshrink(Shrink):
     """y = x - lambd above lambd, x + lambd below -lambd, else 0"""
-
-    def __init__(self, lambd: float = 0.5) -> None:
-        self.lambd = real(self, "lambd", lambd)
 
     def forward(self, x: Tensor) -> Tensor:
         return F.softshrink(x, self.lambd)
 
 
-@spelled
-class Softmax(Module):
+class Softmax(Along):
     """y = e**x / sum of e**x along the axis: positive numbers that sum to 1"""
-
-    def __init__(self, axis: Axis = -1) -> None:
-        self.axis = layout.whole_number(axis, "Softmax(axis=...)")
 
     def forward(self, x: Tensor) -> Tensor:
         return F.softmax(x, self.axis)
 
 
-@spelled
-class LogSoftmax(Module):
+class LogSoftmax(Along):
     """y = ln softmax(x) along the axis"""
-
-    def __init__(self, axis: Axis = -1) -> None:
-        self.axis = layout.whole_number(axis, "LogSoftmax(axis=...)")
 
     def forward(self, x: Tensor) -> Tensor:
         return F.log_softmax(x, self.axis)
 
 
-@spelled
-class Softmin(Module):
+class Softmin(Along):
     """y = softmax(-x) along the axis"""
-
-    def __init__(self, axis: Axis = -1) -> None:
-        self.axis = layout.whole_number(axis, "Softmin(axis=...)")
 
     def forward(self, x: Tensor) -> Tensor:
         return F.softmin(x, self.axis)
 
 
-@spelled
-class GLU(Module):
+class GLU(Along):
     """y = a / (1 + e**-b), a and b the halves of x along the axis (Dauphin et al. 2017)"""
-
-    def __init__(self, axis: Axis = -1) -> None:
-        self.axis = layout.whole_number(axis, "GLU(axis=...)")
 
     def forward(self, x: Tensor) -> Tensor:
         return F.glu(x, self.axis)

@@ -1,4 +1,5 @@
-"""Attention as a layer.
+"""Attention: each query gets a mean of the values, weighted by how well their keys match it. As a
+function, and as a layer.
 
 Each place of a sequence compares its query with the keys of other places, and takes a weighted mean
 of their values: softmax(q kᵀ / sqrt(D)) v, in several heads at once, each with its own D numbers of
@@ -8,18 +9,88 @@ every place (Vaswani et al. 2017, "Attention is all you need").
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from tutor._storage import layout
+from tutor._storage.layout import Shape, broadcast_shapes
 from tutor._util import checks
 from tutor._util.keyword_aliases import spelled
 from tutor._util.typing import DTypeLike
+from tutor.core.engine import apply
 from tutor.dtype import bool_
-from tutor.errors import DomainError, ShapeError
+from tutor.errors import DomainError, DTypeError, ShapeError
 from tutor.methods.tensor import Tensor
-from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 from tutor.nn.cache import KVCache
-from tutor.nn.dense import Linear
+from tutor.nn.dense import Linear, linear
+from tutor.nn.dropout import dropout
 from tutor.nn.module import Module
+from tutor.ops.attention import weights
+
+
+@spelled
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
+) -> Tensor:  # fmt: skip
+    """softmax(q kᵀ scale + mask) v, for q (..., L, E), k (..., S, E), v (..., S, V) -> (..., L, V)
+    (Vaswani et al. 2017, "Attention is all you need"); scale defaults to 1 / sqrt(E)
+
+    attn_mask broadcasts to (..., L, S) and is added to the scores; in a boolean mask, True marks
+    the keys that take part. With `is_causal` row i sees keys 0 to i. A row that sees no key gives
+    0. `dropout_p` is always applied: pass 0.0 in evaluation. ShapeError if the sizes do not fit.
+    """
+    q, k, v = (checks.at_least(f"attention({name})", t, 2) for name, t in
+               (("query", query), ("key", key), ("value", value)))  # fmt: skip
+    if not q.dtype.is_float or {k.dtype, v.dtype} != {q.dtype}:
+        raise DTypeError(
+            f"attention of {q.dtype.name}, {k.dtype.name} and {v.dtype.name}",
+            "query, key and value are not of one float dtype",
+            "cast them to one",
+        )
+    lead = broadcast_shapes("attention (leading axes)", *(t.shape[:-2] for t in (q, k, v)))
+    shape = (*lead, q.shape[-2], k.shape[-2])
+    scale = 1 / math.sqrt(q.shape[-1] or 1) if scale is None else (
+        checks.number("attention(scale=...)", scale))  # fmt: skip
+    if is_causal and attn_mask is not None:
+        raise ShapeError(
+            "attention with is_causal and attn_mask",
+            "each says which keys are seen",
+            "give one; the other can be a part of attn_mask",
+        )
+    mask = q.wrap(0.0, q.dtype) if attn_mask is None else added("attention", attn_mask, q, shape)
+    causal = bool(is_causal)
+    found: Any
+    if dropout_p == 0.0:
+        found = apply("attention", q, k, v, mask, scale=scale, causal=causal)
+    else:
+        found = dropout(weights(q, k, mask, scale=scale, causal=causal), dropout_p) @ v
+    answer: Tensor = found
+    return answer
+
+
+def added(name: str, given: Tensor, q: Tensor, scores: Shape) -> Tensor:
+    """A mask of the function as numbers to add to the scores, to which it must broadcast: of bools,
+    False hides a key, and becomes -inf."""
+    mask: Tensor = checks.tensor(f"{name}(attn_mask=...)", given)
+    if mask.dtype is not bool_ and not mask.dtype.is_float:
+        raise DTypeError(
+            f"{name} with a mask of {mask.dtype.name}",
+            "it is neither true or false, nor added to the scores",
+            "give bools, True where a key takes part, or floats",
+        )
+    if broadcast_shapes(f"{name} (mask)", scores, mask.shape) != scores:
+        raise ShapeError(
+            f"{name} with a mask {mask.shape}",
+            f"the scores are {scores}",
+            "give a mask that stretches to them",
+        )
+    if mask.dtype is not bool_:
+        return mask.cast(q.dtype)
+    seen: Tensor = apply("where", mask, q.wrap(0.0, q.dtype), q.wrap(-math.inf, q.dtype))
+    return seen
+
+
+# ---- layers --------------------------------------------------------------------------------------
 
 
 @spelled
@@ -90,16 +161,16 @@ class MultiheadAttention(Module):
         weights = None
         plain = cache is None and attn_mask is None and key_padding_mask is None
         if is_causal and plain and not need_weights and q.shape[2] == k.shape[2]:
-            found = F.scaled_dot_product_attention(q, k, v, None, p, True)
+            found = scaled_dot_product_attention(q, k, v, None, p, True)
         else:
             mask = self.mask(q, k, attn_mask, key_padding_mask, is_causal, cache)
             if need_weights:
                 scores = (q * (1 / math.sqrt(q.shape[-1]))) @ k.transpose(-2, -1)
                 shares = (scores if mask is None else scores + mask).softmax(-1)
-                found = F.dropout(shares, p, True) @ v
+                found = dropout(shares, p, True) @ v
                 weights = shares.mean(1) if average_attn_weights else shares
             else:
-                found = F.scaled_dot_product_attention(q, k, v, mask, p)
+                found = scaled_dot_product_attention(q, k, v, mask, p)
         n, _, length, _ = found.shape
         z = self.out_proj(found.transpose(1, 2).reshape((n, length, self.embed_dim)))
         return self.given_back(z, weights, query.ndim == 2)
@@ -135,12 +206,12 @@ class MultiheadAttention(Module):
     def projected(self, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """q, k and v after their linear layers; one product if they are the same Tensor."""
         if q is k and k is v:
-            z = F.linear(q, self.in_proj_weight, self.in_proj_bias)
+            z = linear(q, self.in_proj_weight, self.in_proj_bias)
             a, b, c = z.chunk(3, -1)
             return a, b, c
         ws = self.in_proj_weight.chunk(3, 0)
         bs = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3, 0)
-        a, b, c = (F.linear(t, w, bias) for t, w, bias in zip((q, k, v), ws, bs, strict=True))
+        a, b, c = (linear(t, w, bias) for t, w, bias in zip((q, k, v), ws, bs, strict=True))
         return a, b, c
 
     def heads(self, x: Tensor) -> Tensor:
@@ -158,7 +229,7 @@ class MultiheadAttention(Module):
         keys = k.shape[2]
         total: Tensor | None = None
         if attn_mask is not None:
-            total = added("attn_mask", attn_mask, ((length, keys), (n * heads, length, keys)), q)
+            total = hidden("attn_mask", attn_mask, ((length, keys), (n * heads, length, keys)), q)
             if total.ndim == 3:
                 total = total.reshape((n, heads, length, keys))
         if cache is not None:
@@ -169,12 +240,12 @@ class MultiheadAttention(Module):
         else:
             later = None
         if later is not None:
-            unseen = added("is_causal", later, ((length, keys),), q)
+            unseen = hidden("is_causal", later, ((length, keys),), q)
             total = unseen if total is None else total + unseen
         if padding is not None:
             shapes = ((n, keys), (keys,)) if n == 1 else ((n, keys),)
-            hidden = added("key_padding_mask", padding, shapes, q).reshape((n, 1, 1, keys))
-            total = hidden if total is None else total + hidden
+            unseen = hidden("key_padding_mask", padding, shapes, q).reshape((n, 1, 1, keys))
+            total = unseen if total is None else total + unseen
         return total
 
     def given_back(
@@ -189,8 +260,8 @@ class MultiheadAttention(Module):
 MultiHeadAttention = MultiheadAttention  # as the paper spells it
 
 
-def added(name: str, mask: Tensor, shapes: tuple[tuple[int, ...], ...], q: Tensor) -> Tensor:
-    """A mask as numbers to add; a mask of bools has -inf where it is True."""
+def hidden(name: str, mask: Tensor, shapes: tuple[tuple[int, ...], ...], q: Tensor) -> Tensor:
+    """A mask of the layer as numbers to add: of bools, True hides a key, and becomes -inf."""
     if checks.tensor(f"MultiheadAttention({name})", mask).shape not in shapes:
         raise ShapeError(
             f"MultiheadAttention with {name} {mask.shape}", "it does not fit the scores",

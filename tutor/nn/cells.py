@@ -10,8 +10,7 @@ from tutor._util.keyword_aliases import spelled
 from tutor._util.typing import DTypeLike
 from tutor.errors import ShapeError
 from tutor.methods.tensor import Tensor
-from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
-from tutor.nn.dense import started
+from tutor.nn.dense import linear, started
 from tutor.nn.module import Module
 from tutor.nn.recurrent import KINDS, State, pair
 
@@ -50,7 +49,7 @@ class Cell(Module):
             if checks.tensor(f"the state of {kind}", s).shape != wanted:
                 raise ShapeError(f"{kind} with a state {s.shape}", "it does not fit the input",
                                  f"give {wanted}")  # fmt: skip
-        wx = F.linear(x, self.weight_ih, self.bias_ih)
+        wx = linear(x, self.weight_ih, self.bias_ih)
         return KINDS[self.cell].step(wx, self.bias_hh, state, self.weight_hh)
 
 

@@ -1,4 +1,5 @@
-"""Convolutions, and their transposes, as layers."""
+"""Convolutions over the last axes of x (N, C, *S), window by window, and their transposes, as
+functions and as layers."""
 
 from __future__ import annotations
 
@@ -14,6 +15,70 @@ from tutor.methods.windows import check_groups, each
 from tutor.nn.module import Module
 
 
+@spelled
+def conv1d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
+    padding: Padding = 0, dilation: Sizes = 1, groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """A convolution over the last axis of x (N, C, L): see tutor.methods.windows.conv"""
+    return windows.conv(input, weight, bias, stride, padding, dilation, groups, dims=1)
+
+
+@spelled
+def conv2d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
+    padding: Padding = 0, dilation: Sizes = 1, groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """A convolution over the last two axes of x (N, C, H, W): see tutor.methods.windows.conv"""
+    return windows.conv(input, weight, bias, stride, padding, dilation, groups, dims=2)
+
+
+@spelled
+def conv3d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
+    padding: Padding = 0, dilation: Sizes = 1, groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """A convolution over the last three axes of x (N, C, D, H, W): see tutor.methods.windows.conv.
+    It has no kernel: the windows are copied side by side for one matrix product."""
+    return windows.conv(input, weight, bias, stride, padding, dilation, groups, dims=3)
+
+
+@spelled
+def conv_transpose1d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
+    padding: Padding = 0, output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
+) -> Tensor:  # fmt: skip
+    """The transpose (adjoint) of `conv1d`: see tutor.methods.windows.conv_transpose"""
+    return windows.conv_transpose(
+        input, weight, bias, stride, padding, output_padding, groups, dilation, dims=1
+    )
+
+
+@spelled
+def conv_transpose2d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
+    padding: Padding = 0, output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
+) -> Tensor:  # fmt: skip
+    """The transpose (adjoint) of `conv2d`: see tutor.methods.windows.conv_transpose"""
+    return windows.conv_transpose(
+        input, weight, bias, stride, padding, output_padding, groups, dilation, dims=2
+    )
+
+
+@spelled
+def conv_transpose3d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
+    padding: Padding = 0, output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
+) -> Tensor:  # fmt: skip
+    """The transpose of `conv3d`, by a matrix product: see tutor.methods.windows.conv_transpose"""
+    return windows.conv_transpose(
+        input, weight, bias, stride, padding, output_padding, groups, dilation, dims=3
+    )
+
+
+# ---- layers --------------------------------------------------------------------------------------
+
+
 class Window(Module):
     """The base of both kinds: a weight with a window, a bias, and how the window moves.
 
@@ -23,12 +88,20 @@ class Window(Module):
 
     dims = 2
 
-    def start(
-        self, shape: tuple[int, ...], outputs: int, bias: bool, dtype: DTypeLike, groups: int
-    ) -> None:
+    def begin(
+        self, in_channels: int, out_channels: int, kernel_size: Sizes, groups: int, bias: bool,
+        dtype: DTypeLike, is_transposed: bool = False,
+    ) -> None:  # fmt: skip
+        kind = type(self).__name__
+        size = each(kernel_size, self.dims, "kernel_size")
+        inputs = self.in_channels = layout.whole_number(in_channels, f"channels of {kind}")
+        outputs = self.out_channels = layout.whole_number(out_channels, f"channels of {kind}")
+        self.groups = layout.positive(groups, f"{kind}(groups=...)")
+        first, second = (inputs, outputs) if is_transposed else (outputs, inputs)
+        shape = (first, second // self.groups, *size)
+        check_groups(self.groups, inputs, inputs, outputs, shape)
         self.weight = Tensor.glorot_uniform(*shape, dtype=dtype, requires_grad=True)
         self.bias = Tensor.zeros(outputs, dtype=dtype, requires_grad=True) if bias else None
-        self.groups = groups
 
     def settings(self, stride: Sizes, padding: Padding, dilation: Sizes) -> None:
         if not isinstance(padding, str):
@@ -38,12 +111,6 @@ class Window(Module):
             "padding": padding,
             "dilation": each(dilation, self.dims, "dilation"),
         }
-
-    def channels(self, in_channels: int, out_channels: int, groups: int) -> tuple[int, int, int]:
-        kind = type(self).__name__
-        self.in_channels = layout.whole_number(in_channels, f"channels of {kind}")
-        self.out_channels = layout.whole_number(out_channels, f"channels of {kind}")
-        return self.in_channels, self.out_channels, layout.positive(groups, f"{kind}(groups=...)")
 
 
 @spelled
@@ -57,11 +124,7 @@ class Conv(Window):
         padding: Padding = 0, dilation: Sizes = 1, groups: int = 1, bias: bool = True,
         *, dtype: DTypeLike = "float32",
     ) -> None:  # fmt: skip
-        size = each(kernel_size, self.dims, "kernel_size")
-        inputs, outputs, groups = self.channels(in_channels, out_channels, groups)
-        shape = (outputs, inputs // groups, *size)
-        check_groups(groups, inputs, inputs, outputs, shape)
-        self.start(shape, outputs, bias, dtype, groups)
+        self.begin(in_channels, out_channels, kernel_size, groups, bias, dtype)
         self.settings(stride, padding, dilation)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -81,11 +144,7 @@ class ConvTranspose(Window):
         padding: Sizes = 0, output_padding: Sizes = 0, groups: int = 1, bias: bool = True,
         dilation: Sizes = 1, *, dtype: DTypeLike = "float32",
     ) -> None:  # fmt: skip
-        size = each(kernel_size, self.dims, "kernel_size")
-        inputs, outputs, groups = self.channels(in_channels, out_channels, groups)
-        shape = (inputs, outputs // groups, *size)
-        check_groups(groups, inputs, inputs, outputs, shape)
-        self.start(shape, outputs, bias, dtype, groups)
+        self.begin(in_channels, out_channels, kernel_size, groups, bias, dtype, is_transposed=True)
         self.settings(stride, each(padding, self.dims, "padding", 0), dilation)
         self.options["output_padding"] = each(output_padding, self.dims, "output_padding", 0)
         free = zip(self.options["output_padding"], self.options["stride"],
@@ -102,7 +161,7 @@ class ConvTranspose(Window):
         )
 
 
-# ---- by number of axes ---------------------------------------------------------------------------
+# ---- layers, by number of axes -------------------------------------------------------------------
 
 
 class Conv1d(Conv):

@@ -1,19 +1,74 @@
-"""Dense layers, with a weight for every pair of an input and an output, and embedding tables."""
+"""Dense layers, with a weight for every pair of an input and an output: y = x Wᵀ + b, and the
+bilinear form, as functions and as layers."""
 
 from __future__ import annotations
 
 import math
 
-from tutor._storage import layout
+from tutor._storage import array_like, layout
 from tutor._util import checks
 from tutor._util.keyword_aliases import spelled
 from tutor._util.typing import DTypeLike
-from tutor.errors import OutOfRangeError, ShapeError
+from tutor.core.engine import apply
+from tutor.errors import ShapeError
 from tutor.methods.tensor import Tensor
-from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 from tutor.nn import init
-from tutor.nn.functional.dense import LINEAR
 from tutor.nn.module import Module
+
+LINEAR = {None: "linear", "relu": "linear_relu"}
+
+
+@spelled
+def linear(
+    x: Tensor, weight: Tensor, bias: Tensor | None = None, activation: str | None = None
+) -> Tensor:
+    """y = x Wᵀ + b, for x (..., inputs), W (outputs, inputs), b (outputs)
+
+    `activation="relu"` gives relu(y) from the same kernel. DomainError for any other activation:
+    apply other functions to the result.
+    """
+    op = "linear"
+    if activation is not None:
+        op = LINEAR[checks.one_of("linear(activation=...)", activation, LINEAR)]
+    given = (weight,) if bias is None else (weight, bias)
+    if not (array_like.is_tensor(x) and all(map(array_like.is_tensor, given))):
+        checks.tensors("linear", (x, *given))  # names the one that is not a Tensor
+    if len(x.shape) == 2:
+        return apply(op, x, *given)
+    if not x.shape:
+        raise ShapeError("linear of a single number", "shape ()", "give (..., inputs)")
+    rows = x.reshape((math.prod(x.shape[:-1]), x.shape[-1]))
+    return apply(op, rows, *given).reshape((*x.shape[:-1], weight.shape[0]))
+
+
+@spelled
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """y[..., o] = x1 A[o] x2ᵀ + bias[o], for x1 (..., I), x2 (..., J), A (O, I, J), bias (O)"""
+    checks.tensors("bilinear", (input1, input2, weight))
+    a, b, w = input1, input2, weight
+    if w.ndim != 3 or a.shape[-1:] != w.shape[1:2] or b.shape[-1:] != w.shape[2:] or (
+        a.shape[:-1] != b.shape[:-1]
+    ):  # fmt: skip
+        raise ShapeError(
+            f"bilinear of {a.shape} and {b.shape} with a weight {w.shape}",
+            "the sizes do not fit",
+            "give (..., I), (..., J) and (O, I, J), with the same leading axes",
+        )
+    outputs, first, second = w.shape
+    rows = a.reshape((-1, first)) if a.ndim != 2 else a
+    left = (rows @ w.permute(1, 0, 2).reshape((first, outputs * second))).reshape(
+        (rows.shape[0], outputs, second)
+    )
+    right = b.reshape((rows.shape[0], 1, second))
+    y = (left * right).sum(-1).reshape((*a.shape[:-1], outputs))
+    if bias is None:
+        return y
+    if checks.tensor("bilinear(bias)", bias).shape != (outputs,):
+        raise ShapeError(f"bilinear with bias {bias.shape}", f"{outputs} outputs", "one for each")
+    return y + bias
+
+
+# ---- layers --------------------------------------------------------------------------------------
 
 
 @spelled
@@ -37,7 +92,7 @@ class Linear(Module):
         self.activation = activation
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.linear(x, self.weight, self.bias, self.activation)
+        return linear(x, self.weight, self.bias, self.activation)
 
 
 @spelled
@@ -56,55 +111,7 @@ class Bilinear(Module):
         self.bias = started(bound, (out_features,), dtype) if bias else None
 
     def forward(self, a: Tensor, b: Tensor) -> Tensor:
-        return F.bilinear(a, b, self.weight, self.bias)
-
-
-@spelled
-class Embedding(Module):
-    """Row i of a table for each integer i: x (...) of integers -> (..., embedding_dim)
-
-    The table `weight` (num_embeddings, embedding_dim) starts normal, mean 0 and variance 1. The row
-    `padding_idx` starts at 0 and gets no gradient. OutOfRangeError for an i outside the table.
-    """
-
-    def __init__(
-        self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
-        *, dtype: DTypeLike = "float32",
-    ) -> None:  # fmt: skip
-        self.num_embeddings = layout.positive(num_embeddings, "Embedding(num_embeddings=...)")
-        self.embedding_dim = layout.positive(embedding_dim, "Embedding(embedding_dim=...)")
-        self.padding_idx = None if padding_idx is None else self.row(padding_idx)
-        weight = Tensor.randn(self.num_embeddings, self.embedding_dim, dtype=dtype)
-        if self.padding_idx is not None:
-            weight[self.padding_idx] = 0
-        self.weight = weight.requires_grad_()
-
-    def row(self, padding_idx: int) -> int:
-        """The row of the padding, counted from the front."""
-        row, n = layout.whole_number(padding_idx, "Embedding(padding_idx=...)"), self.num_embeddings
-        if not -n <= row < n:
-            raise OutOfRangeError(
-                f"Embedding(padding_idx={row})", f"{n} rows", f"give a row from 0 to {n - 1}"
-            )
-        return row % n
-
-    @classmethod
-    def from_pretrained(
-        cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None
-    ) -> Embedding:
-        """An Embedding with a copy of this table (rows, width); it is trained unless `freeze`."""
-        table = checks.at_least("Embedding.from_pretrained(embeddings)", embeddings, 2)
-        if table.ndim != 2:
-            raise ShapeError(
-                f"Embedding.from_pretrained of {table.shape}", "a table has 2 axes", "(rows, width)"
-            )
-        rows, width = table.shape
-        made = cls(rows, width, padding_idx, dtype=table.dtype)
-        made.weight = table.detach().copy().requires_grad_(not freeze)
-        return made
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.embedding(x, self.weight, self.padding_idx)
+        return bilinear(a, b, self.weight, self.bias)
 
 
 def started(bound: float, shape: tuple[int, ...], dtype: DTypeLike) -> Tensor:

@@ -1,24 +1,150 @@
-"""Losses as layers: each applies the function of the same name in tutor.nn.functional, which has
-the formula, to an input and a target.
+"""Losses: how far a prediction is from its target, element by element. Functions, and layers that
+apply them. tutor/nn/class_losses.py has the losses over classes, and tutor/nn/distances.py those
+built from distances.
 
-`reduction` is "mean", "sum" or "none"; for KLDivLoss also "batchmean".
+They take `reduction`: "mean" (the default), "sum", or "none" for one number per element or row.
 """
 
 from __future__ import annotations
 
-from tutor._storage import layout
+import math
+
 from tutor._util import checks
 from tutor._util.keyword_aliases import spelled
-from tutor._util.typing import Axis, Number, TensorLike
+from tutor._util.typing import Number, TensorLike
+from tutor.core.engine import apply
+from tutor.errors import DomainError, ShapeError
 from tutor.methods.tensor import Tensor
-from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 from tutor.nn.module import Module
 
 REDUCTIONS = ("mean", "sum", "none")
 
 
+def reduced(loss: Tensor, reduction: str) -> Tensor:
+    """The losses unreduced, their mean, or their sum."""
+    checks.one_of("a loss with reduction=...", reduction, ("mean", "sum", "none"))
+    return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
+
+
+def alike(name: str, input: Tensor, target: TensorLike) -> Tensor:
+    """`target` as a Tensor of input's shape. Broadcasting (N,) against (N, 1) would silently
+    compare every prediction with every target."""
+    beside = as_tensor(name, input, target)
+    if beside.shape != input.shape:
+        raise ShapeError(
+            f"{name} of an input {input.shape} and a target {beside.shape}",
+            "the shapes differ, and a loss compares element with element",
+            "reshape one of them: .squeeze(-1) takes an axis of size 1 away",
+        )
+    return beside
+
+
+def as_tensor(name: str, input: Tensor, target: TensorLike) -> Tensor:
+    """`target` as a Tensor; input must be one."""
+    checks.tensor(f"{name}(input)", input)
+    return target if isinstance(target, Tensor) else input.wrap(target)
+
+
+@spelled
+def mse_loss(input: Tensor, target: TensorLike, reduction: str = "mean") -> Tensor:
+    """(x - t)**2"""
+    away = input - alike("mse_loss", input, target)
+    return reduced(away * away, reduction)
+
+
+@spelled
+def l1_loss(input: Tensor, target: TensorLike, reduction: str = "mean") -> Tensor:
+    """|x - t|"""
+    return reduced((input - alike("l1_loss", input, target)).abs(), reduction)
+
+
+@spelled
+def huber_loss(
+    input: Tensor, target: TensorLike, reduction: str = "mean", delta: float = 1.0
+) -> Tensor:
+    """d**2 / 2 for d = |x - t| < delta, else delta (d - delta / 2): a square that continues as a
+    straight line (Huber 1964, "Robust estimation of a location parameter")."""
+    if not checks.number("huber_loss(delta=...)", delta) > 0:
+        raise DomainError(f"huber_loss({delta=})", "no distance", "give a delta above 0")
+    away = input - alike("huber_loss", input, target)
+    size = away.abs()
+    loss = apply("where", size < delta, away * away * 0.5, (size - delta / 2) * delta)
+    return reduced(loss, reduction)
+
+
+@spelled
+def smooth_l1_loss(
+    input: Tensor, target: TensorLike, reduction: str = "mean", beta: float = 1.0
+) -> Tensor:
+    """d**2 / (2 beta) for d = |x - t| < beta, else d - beta / 2: huber_loss / beta, and l1_loss for
+    beta = 0 (Girshick 2015)"""
+    away = input - alike("smooth_l1_loss", input, target)
+    edge, size = checks.number("smooth_l1_loss(beta=...)", beta, 0, nan=False), away.abs()
+    if edge == 0:
+        return reduced(size, reduction)
+    loss = apply("where", size < edge, away * away * (0.5 / edge), size - edge / 2)
+    return reduced(loss, reduction)
+
+
+@spelled
+def gaussian_nll_loss(
+    input: Tensor, target: TensorLike, var: Tensor | Number, full: bool = False, eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """(ln v + (x - t)**2 / v) / 2 with v = max(var, eps); `full` adds ln(2 pi) / 2. With it, this
+    is minus the logarithm of the normal density at t, with mean x and variance v"""
+    t = alike("gaussian_nll_loss", input, target)
+    wide = (
+        var
+        if isinstance(var, Tensor)
+        else input.like(checks.number("gaussian_nll_loss(var)", var, 0))
+    )
+    if wide.shape not in (input.shape, input.shape[:-1], (*input.shape[:-1], 1), ()):
+        raise ShapeError(
+            f"gaussian_nll_loss of {input.shape}, var {wide.shape}", "the shapes differ",
+            "give one variance for each number, or one for each row",
+        )  # fmt: skip
+    if wide.shape == input.shape[:-1] and wide.ndim < input.ndim:
+        wide = wide.unsqueeze(-1)
+    v = wide.maximum(checks.number("gaussian_nll_loss(eps=...)", eps, 0))
+    away = input - t
+    loss = (v.log() + away * away / v) * 0.5
+    return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
+
+
+@spelled
+def poisson_nll_loss(
+    input: Tensor, target: TensorLike, log_input: bool = True, full: bool = False,
+    eps: float = 1e-8, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """e**x - t x, or, without log_input, x - t ln(x + eps): minus the log-probability of t events
+    where e**x (or x) are expected, without the term ln t!. `full` adds that term, for t above 1, by
+    Stirling's formula t ln t - t + ln(2 pi t) / 2"""
+    t = alike("poisson_nll_loss", input, target).cast(input.dtype)
+    least = checks.number("poisson_nll_loss(eps=...)", eps, 0)
+    loss = input.exp() - t * input if log_input else input - t * (input + least).log()
+    if full:
+        many = t > 1
+        n = apply("where", many, t, 1.0)
+        loss = loss + apply("where", many, n * n.log() - n + (n * (2 * math.pi)).log() * 0.5, 0.0)
+    return reduced(loss, reduction)
+
+
+@spelled
+def soft_margin_loss(input: Tensor, target: TensorLike, reduction: str = "mean") -> Tensor:
+    """ln(1 + e**(-t x)), for targets t of 1 and -1"""
+    return reduced((-alike("soft_margin_loss", input, target) * input).softplus(), reduction)
+
+
+# ---- layers --------------------------------------------------------------------------------------
+
+
 class Loss(Module):
     """The base class of the losses."""
+
+    @spelled  # only this: a wrapper would slow down every call
+    def __init__(self, reduction: str = "mean") -> None:
+        self.reduced_by(reduction)
 
     def reduced_by(self, reduction: str, more: tuple[str, ...] = ()) -> None:
         what = f"{type(self).__name__}(reduction=...)"
@@ -38,26 +164,18 @@ class Loss(Module):
         self.register_buffer(name, t)
 
 
-@spelled
 class MSELoss(Loss):
     """(x - t)**2"""
 
-    def __init__(self, reduction: str = "mean") -> None:
-        self.reduced_by(reduction)
-
     def forward(self, input: Tensor, target: TensorLike) -> Tensor:
-        return F.mse_loss(input, target, reduction=self.reduction)
+        return mse_loss(input, target, reduction=self.reduction)
 
 
-@spelled
 class L1Loss(Loss):
     """|x - t|"""
 
-    def __init__(self, reduction: str = "mean") -> None:
-        self.reduced_by(reduction)
-
     def forward(self, input: Tensor, target: TensorLike) -> Tensor:
-        return F.l1_loss(input, target, reduction=self.reduction)
+        return l1_loss(input, target, reduction=self.reduction)
 
 
 @spelled
@@ -69,7 +187,7 @@ class HuberLoss(Loss):
         self.reduced_by(reduction)
 
     def forward(self, input: Tensor, target: TensorLike) -> Tensor:
-        return F.huber_loss(input, target, delta=self.delta, reduction=self.reduction)
+        return huber_loss(input, target, delta=self.delta, reduction=self.reduction)
 
 
 @spelled
@@ -81,51 +199,21 @@ class SmoothL1Loss(Loss):
         self.reduced_by(reduction)
 
     def forward(self, input: Tensor, target: TensorLike) -> Tensor:
-        return F.smooth_l1_loss(input, target, beta=self.beta, reduction=self.reduction)
+        return smooth_l1_loss(input, target, beta=self.beta, reduction=self.reduction)
 
 
 @spelled
-class BCELoss(Loss):
-    """-(t ln p + (1 - t) ln(1 - p)) for probabilities p"""
+class GaussianNLLLoss(Loss):
+    """(ln v + (x - t)**2 / v) / 2: see F.gaussian_nll_loss"""
 
-    def __init__(self, weight: Tensor | None = None, reduction: str = "mean") -> None:
-        self.given("weight", weight)
+    def __init__(self, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
+        self.full, self.eps = bool(full), self.real("eps", eps, 0)
         self.reduced_by(reduction)
 
-    def forward(self, input: Tensor, target: TensorLike) -> Tensor:
-        return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
-
-
-@spelled
-class BCEWithLogitsLoss(Loss):
-    """BCELoss of sigmoid(x), computed so that nothing overflows"""
-
-    def __init__(
-        self,
-        weight: Tensor | None = None,
-        pos_weight: Tensor | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        self.given("weight", weight)
-        self.given("pos_weight", pos_weight)
-        self.reduced_by(reduction)
-
-    def forward(self, input: Tensor, target: TensorLike) -> Tensor:
-        return F.binary_cross_entropy_with_logits(
-            input, target, weight=self.weight, pos_weight=self.pos_weight, reduction=self.reduction
+    def forward(self, input: Tensor, target: TensorLike, var: Tensor | Number) -> Tensor:
+        return gaussian_nll_loss(
+            input, target, var, full=self.full, eps=self.eps, reduction=self.reduction
         )
-
-
-@spelled
-class KLDivLoss(Loss):
-    """t (ln t - x) for log-probabilities x; "batchmean" is the divergence itself"""
-
-    def __init__(self, log_target: bool = False, reduction: str = "mean") -> None:
-        self.log_target = bool(log_target)
-        self.reduced_by(reduction, ("batchmean",))
-
-    def forward(self, input: Tensor, target: TensorLike) -> Tensor:
-        return F.kl_div(input, target, log_target=self.log_target, reduction=self.reduction)
 
 
 @spelled
@@ -140,7 +228,7 @@ class PoissonNLLLoss(Loss):
         self.reduced_by(reduction)
 
     def forward(self, input: Tensor, target: TensorLike) -> Tensor:
-        return F.poisson_nll_loss(
+        return poisson_nll_loss(
             input,
             target,
             log_input=self.log_input,
@@ -150,163 +238,8 @@ class PoissonNLLLoss(Loss):
         )
 
 
-@spelled
-class GaussianNLLLoss(Loss):
-    """(ln v + (x - t)**2 / v) / 2: see F.gaussian_nll_loss"""
-
-    def __init__(self, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
-        self.full, self.eps = bool(full), self.real("eps", eps, 0)
-        self.reduced_by(reduction)
-
-    def forward(self, input: Tensor, target: TensorLike, var: Tensor | Number) -> Tensor:
-        return F.gaussian_nll_loss(
-            input, target, var, full=self.full, eps=self.eps, reduction=self.reduction
-        )
-
-
-@spelled
 class SoftMarginLoss(Loss):
     """ln(1 + e**(-t x)), for targets 1 and -1"""
 
-    def __init__(self, reduction: str = "mean") -> None:
-        self.reduced_by(reduction)
-
     def forward(self, input: Tensor, target: TensorLike) -> Tensor:
-        return F.soft_margin_loss(input, target, reduction=self.reduction)
-
-
-@spelled
-class HingeEmbeddingLoss(Loss):
-    """x where t is 1, max(0, margin - x) where it is -1"""
-
-    def __init__(self, margin: float = 1.0, reduction: str = "mean") -> None:
-        self.margin = self.real("margin", margin)
-        self.reduced_by(reduction)
-
-    def forward(self, input: Tensor, target: TensorLike) -> Tensor:
-        return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
-
-
-@spelled
-class MarginRankingLoss(Loss):
-    """max(0, margin - t (x1 - x2))"""
-
-    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
-        self.margin = self.real("margin", margin)
-        self.reduced_by(reduction)
-
-    def forward(self, input1: Tensor, input2: Tensor, target: TensorLike) -> Tensor:
-        return F.margin_ranking_loss(
-            input1, input2, target, margin=self.margin, reduction=self.reduction
-        )
-
-
-@spelled
-class CosineEmbeddingLoss(Loss):
-    """1 - cos(x1, x2) where t is 1, max(0, cos(x1, x2) - margin) where it is -1"""
-
-    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
-        self.margin = self.real("margin", margin)
-        self.reduced_by(reduction)
-
-    def forward(self, input1: Tensor, input2: Tensor, target: TensorLike) -> Tensor:
-        return F.cosine_embedding_loss(
-            input1, input2, target, margin=self.margin, reduction=self.reduction
-        )
-
-
-@spelled
-class TripletMarginLoss(Loss):
-    """max(0, |a - p| - |a - n| + margin): see F.triplet_margin_loss"""
-
-    def __init__(
-        self,
-        margin: float = 1.0,
-        p: float = 2.0,
-        eps: float = 1e-6,
-        swap: bool = False,
-        reduction: str = "mean",
-    ) -> None:
-        self.margin, self.p = self.real("margin", margin), self.real("p", p)
-        self.eps, self.swap = self.real("eps", eps), bool(swap)
-        self.reduced_by(reduction)
-
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return F.triplet_margin_loss(
-            anchor,
-            positive,
-            negative,
-            margin=self.margin,
-            p=self.p,
-            eps=self.eps,
-            swap=self.swap,
-            reduction=self.reduction,
-        )
-
-
-@spelled
-class CrossEntropyLoss(Loss):
-    """-ln softmax(x)[t], for logits x (N, C, *S) and class numbers t (N, *S), or probabilities. The
-    settings are those of F.cross_entropy. Do not put a softmax before it."""
-
-    def __init__(
-        self, weight: Tensor | None = None, ignore_index: int | None = None,
-        reduction: str = "mean", label_smoothing: float = 0.0,
-    ) -> None:  # fmt: skip
-        self.given("weight", weight)
-        self.ignore_index = class_number("CrossEntropyLoss", ignore_index)
-        self.reduced_by(reduction)
-        what = "CrossEntropyLoss(label_smoothing=...)"
-        self.label_smoothing = float(checks.number(what, label_smoothing, 0, 1, nan=False))
-
-    def forward(self, input: Tensor, target: TensorLike) -> Tensor:
-        return F.cross_entropy(
-            input, target, self.weight, self.ignore_index, self.reduction, self.label_smoothing
-        )
-
-
-@spelled
-class NLLLoss(Loss):
-    """-x[t], for log-probabilities x (N, C, *S) and class numbers t (N, *S): see F.nll_loss"""
-
-    def __init__(
-        self, weight: Tensor | None = None, ignore_index: int | None = None,
-        reduction: str = "mean",
-    ) -> None:  # fmt: skip
-        self.given("weight", weight)
-        self.ignore_index = class_number("NLLLoss", ignore_index)
-        self.reduced_by(reduction)
-
-    def forward(self, input: Tensor, target: TensorLike) -> Tensor:
-        return F.nll_loss(input, target, self.weight, self.ignore_index, self.reduction)
-
-
-def class_number(kind: str, ignore_index: int | None) -> int | None:
-    if ignore_index is None:
-        return None
-    return layout.whole_number(ignore_index, f"{kind}(ignore_index=...)")
-
-
-@spelled
-class CosineSimilarity(Module):
-    """x1 · x2 / (|x1| |x2|) along the axis: see F.cosine_similarity"""
-
-    def __init__(self, axis: Axis = 1, eps: float = 1e-8) -> None:
-        self.axis = layout.whole_number(axis, "CosineSimilarity(axis=...)")
-        self.eps = float(checks.number("CosineSimilarity(eps=...)", eps, 0))
-
-    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        return F.cosine_similarity(x1, x2, self.axis, self.eps)
-
-
-@spelled
-class PairwiseDistance(Module):
-    """|x1 - x2 + eps|, the p-norm along the last axis: see F.pairwise_distance"""
-
-    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdims: bool = False) -> None:
-        self.p = float(checks.number("PairwiseDistance(p=...)", p, 0))
-        self.eps = float(checks.number("PairwiseDistance(eps=...)", eps))
-        self.keepdims = bool(keepdims)
-
-    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        return F.pairwise_distance(x1, x2, self.p, self.eps, self.keepdims)
+        return soft_margin_loss(input, target, reduction=self.reduction)

@@ -1,162 +1,88 @@
-"""Layers that give numbers mean 0 and variance 1, and then a learnt scale and shift.
+"""Norms: give numbers mean 0 and variance 1 (or a mean square of 1), and then a learnt scale and
+shift.
 
-They differ in what they average over: batch norm over the examples and places of each channel,
-layer norm over the last axes of each example, group norm over groups of an example's channels,
-instance norm over the places of each example's channel. tutor.nn.functional has the formulas.
+They differ in the numbers they average over: layer norm and RMS norm over the last axes of each
+example, group norm over groups of an example's channels; in tutor/nn/batch_norm.py, batch norm over
+the examples and places of each channel, instance norm over the places of each example's channel.
 """
 
 from __future__ import annotations
 
+import math
+
 from tutor._storage import layout
+from tutor._storage.layout import Shape
 from tutor._util import checks
 from tutor._util.keyword_aliases import spelled
 from tutor._util.typing import DTypeLike, Sizes
-from tutor.core.engine.grad_mode import no_grad
-from tutor.errors import ShapeError
+from tutor.core.engine import apply
+from tutor.dtype import float32, float64
+from tutor.errors import DTypeError, ShapeError
 from tutor.methods.tensor import Tensor
-from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 from tutor.nn.module import Module
 
 
-def learnt(shape: tuple[int, ...], wanted: bool, value: float, dtype: DTypeLike) -> Tensor | None:
-    """A learnt scale (starts at 1) or shift (starts at 0), or None if not wanted."""
-    return Tensor.full(shape, value, dtype=dtype, requires_grad=True) if wanted else None
+@spelled
+def layer_norm(
+    input: Tensor, normalized_shape: Sizes, weight: Tensor | None = None,
+    bias: Tensor | None = None, eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
+    """(x - mean) / sqrt(var + eps) * weight + bias, mean and variance over the trailing axes
+    `normalized_shape`, which is also the shape of weight and bias (Ba, Kiros and Hinton 2016)
 
-
-def small(layer: Module, eps: float) -> float:
-    return float(checks.number(f"{type(layer).__name__}(eps=...)", eps, 0))
-
-
-class Running(Module):
-    """A norm that keeps a running mean and variance of its inputs in training.
-
-    `weight` and `bias` (num_features) start at 1 and 0; the state is `running_mean`, `running_var`
-    and `num_batches_tracked`. momentum=None weights all batches equally.
+    The variance is the biased one, divided by the count. ShapeError if x does not end with
+    `normalized_shape`.
     """
+    x, axes = trailing("layer_norm", input, normalized_shape, weight, bias)
+    rows = by_rows(x, axes)
+    w, b = (by_place(t, rows, fill) for t, fill in ((weight, 1.0), (bias, 0.0)))
+    found: Tensor = apply("layer_norm", rows, w, b, eps=small("layer_norm", eps))
+    return found if len(axes) == 1 else found.reshape(x.shape)
 
-    axes: tuple[int, ...] = ()  # how many axes an input may have
-    shapes = ""
 
-    @spelled  # only this: a wrapper would slow down every call
-    def __init__(
-        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
-        affine: bool = True, track_running_stats: bool = True, *, dtype: DTypeLike = "float32",
-    ) -> None:  # fmt: skip
-        kind = type(self).__name__
-        self.num_features = layout.positive(num_features, f"{kind}(num_features=...)")
-        self.eps, self.momentum = small(self, eps), momentum
-        if momentum is not None:
-            self.momentum = float(checks.number(f"{kind}(momentum=...)", momentum, 0, 1, nan=False))
-        shape = (self.num_features,)
-        self.weight, self.bias = (learnt(shape, affine, value, dtype) for value in (1, 0))
-        self.track_running_stats = bool(track_running_stats)
-        tracked = self.track_running_stats
-        zeros, ones = Tensor.zeros(shape, dtype=dtype), Tensor.ones(shape, dtype=dtype)
-        count = Tensor(0)
-        self.register_buffer("running_mean", zeros if tracked else None)
-        self.register_buffer("running_var", ones if tracked else None)
-        self.register_buffer("num_batches_tracked", count if tracked else None)
+@spelled
+def rms_norm(
+    input: Tensor, normalized_shape: Sizes, weight: Tensor | None = None,
+    eps: float | None = None,
+) -> Tensor:  # fmt: skip
+    """x / sqrt(mean of x**2 + eps) * weight over the trailing axes `normalized_shape`: a layer norm
+    that does not subtract the mean (Zhang and Sennrich 2019)
 
-    running_mean: Tensor | None
-    running_var: Tensor | None
-    num_batches_tracked: Tensor | None
+    `eps` defaults to the distance from 1 to the next number of the dtype used to compute it,
+    float64 or float32. ShapeError if x does not end with `normalized_shape`.
+    """
+    x, axes = trailing("rms_norm", input, normalized_shape, weight)
+    rows = by_rows(x, axes)
+    w = by_place(weight, rows, 1.0)
+    least = (float64 if x.dtype is float64 else float32).eps
+    eps = least if eps is None else small("rms_norm", eps)
+    found: Tensor = apply("rms_norm", rows, w, eps=eps)
+    return found if len(axes) == 1 else found.reshape(x.shape)
 
-    def checked(self, x: Tensor) -> Tensor:
-        """x; ShapeError unless it has this norm's axes and num_features channels."""
-        kind = type(self).__name__
-        shape = checks.tensor(kind, x).shape
-        if len(shape) not in self.axes:
-            raise ShapeError(
-                f"{kind} of shape {shape}", f"{len(shape)} axes", f"give {self.shapes}"
-            )
-        channels = shape[self.channel_axis(len(shape))]
-        if channels != self.num_features:
-            raise ShapeError(
-                f"{kind}({self.num_features}) of shape {shape}", f"{channels} channels",
-                f"make it {kind}({channels}), or give {self.num_features} channels",
-            )  # fmt: skip
+
+@spelled
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
+    """Layer norm over each of `num_groups` groups of channels of x (N, C, *S), including all their
+    places; weight (C), bias (C) (Wu and He 2018)
+
+    ShapeError if the channels do not divide evenly into the groups.
+    """
+    x = floats("group_norm", checks.at_least("group_norm", input, 2))
+    channels = x.shape[1]
+    groups = groups_of("group_norm", num_groups, channels)
+    per_channel("group_norm", channels, weight=weight, bias=bias)
+    if not x.numel():
         return x
-
-    def channel_axis(self, ndim: int) -> int:
-        """The axis of the channels: after the examples."""
-        return 1
-
-    @no_grad
-    def counted(self) -> float | Tensor:
-        """Count a batch, and return its weight in the running statistics."""
-        count = self.num_batches_tracked
-        if count is None:
-            return 0.0
-        count.add_(1)
-        return 1 / count if self.momentum is None else self.momentum
+    rows = x.reshape((x.shape[0], groups, -1))
+    out = layer_norm(rows, rows.shape[-1], eps=eps).reshape(x.shape)
+    out = out if weight is None else out * beside(weight, x)
+    return out if bias is None else out + beside(bias, x)
 
 
-class BatchNorm(Running):
-    """In training it uses the batch's mean and variance, and moves the running ones towards them;
-    in eval() it uses the running ones (Ioffe & Szegedy 2015)."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        self.checked(x)
-        batch = self.training or self.running_mean is None
-        share = self.counted() if self.training else 0.0
-        return F.batch_norm(
-            x, self.running_mean, self.running_var, self.weight, self.bias, batch, share, self.eps
-        )
-
-
-class BatchNorm1d(BatchNorm):
-    """A batch norm of x (N, C) or (N, C, L): see BatchNorm. ShapeError for other shapes."""
-
-    axes, shapes = (2, 3), "(N, C) or (N, C, L)"
-
-
-class BatchNorm2d(BatchNorm):
-    """A batch norm of x (N, C, H, W): see BatchNorm. ShapeError for other shapes."""
-
-    axes, shapes = (4,), "(N, C, H, W)"
-
-
-class BatchNorm3d(BatchNorm):
-    """A batch norm of x (N, C, D, H, W): see BatchNorm. ShapeError for other shapes."""
-
-    axes, shapes = (5,), "(N, C, D, H, W)"
-
-
-class InstanceNorm(Running):
-    """Uses the mean and variance of each channel of each example, over its places (Ulyanov et al.
-    2016). track_running_stats keeps running averages of their means over the batch, for eval()."""
-
-    @spelled  # only this: a wrapper would slow down every call
-    def __init__(
-        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
-        affine: bool = False, track_running_stats: bool = False, *, dtype: DTypeLike = "float32",
-    ) -> None:  # fmt: skip
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, dtype=dtype)
-
-    def forward(self, x: Tensor) -> Tensor:
-        self.checked(x)
-        single = x.ndim < self.axes[-1]
-        own = self.training or self.running_mean is None
-        kept = (self.running_mean, self.running_var) if not own or self.training else (None, None)
-        z = F.instance_norm(x.unsqueeze(0) if single else x, *kept, self.weight, self.bias, own,
-                            self.momentum or 0.0, self.eps)  # fmt: skip
-        return z.squeeze(0) if single else z
-
-    def channel_axis(self, ndim: int) -> int:
-        """The axis of the channels: after the examples, if there are any."""
-        return ndim - self.axes[0]
-
-
-class InstanceNorm1d(InstanceNorm):
-    """An instance norm of x (C, L) or (N, C, L): see InstanceNorm."""
-
-    axes, shapes = (2, 3), "(C, L) or (N, C, L)"
-
-
-class InstanceNorm2d(InstanceNorm):
-    """An instance norm of x (C, H, W) or (N, C, H, W): see InstanceNorm."""
-
-    axes, shapes = (3, 4), "(C, H, W) or (N, C, H, W)"
+# ---- layers --------------------------------------------------------------------------------------
 
 
 @spelled
@@ -169,12 +95,12 @@ class LayerNorm(Module):
         bias: bool = True, *, dtype: DTypeLike = "float32",
     ) -> None:  # fmt: skip
         self.normalized_shape = sizes("LayerNorm", normalized_shape)
-        self.eps = small(self, eps)
+        self.eps = small("LayerNorm", eps)
         self.weight = learnt(self.normalized_shape, elementwise_affine, 1, dtype)
         self.bias = learnt(self.normalized_shape, elementwise_affine and bias, 0, dtype)
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
+        return layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
 
 
 @spelled
@@ -187,11 +113,11 @@ class RMSNorm(Module):
         *, dtype: DTypeLike = "float32",
     ) -> None:  # fmt: skip
         self.normalized_shape = sizes("RMSNorm", normalized_shape)
-        self.eps = None if eps is None else small(self, eps)
+        self.eps = None if eps is None else small("RMSNorm", eps)
         self.weight = learnt(self.normalized_shape, elementwise_affine, 1, dtype)
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+        return rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
 
 @spelled
@@ -203,15 +129,9 @@ class GroupNorm(Module):
         self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True,
         *, dtype: DTypeLike = "float32",
     ) -> None:  # fmt: skip
-        self.num_groups = layout.positive(num_groups, "GroupNorm(num_groups=...)")
         self.num_channels = layout.positive(num_channels, "GroupNorm(num_channels=...)")
-        if self.num_channels % self.num_groups:
-            raise ShapeError(
-                f"GroupNorm({num_groups}, {num_channels})",
-                f"{num_channels} channels do not divide into {num_groups} groups",
-                "num_channels must be a multiple of num_groups",
-            )
-        self.eps, shape = small(self, eps), (self.num_channels,)
+        self.num_groups = groups_of("GroupNorm", num_groups, self.num_channels)
+        self.eps, shape = small("GroupNorm", eps), (self.num_channels,)
         self.weight, self.bias = (learnt(shape, affine, value, dtype) for value in (1, 0))
 
     def forward(self, x: Tensor) -> Tensor:
@@ -220,16 +140,104 @@ class GroupNorm(Module):
                 f"GroupNorm({self.num_groups}, {self.num_channels}) of shape {x.shape}",
                 f"{x.shape[1]} channels", f"give (N, {self.num_channels}, ...)",
             )  # fmt: skip
-        return F.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
+        return group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
 
 
-def sizes(kind: str, normalized_shape: Sizes) -> tuple[int, ...]:
+def learnt(shape: tuple[int, ...], wanted: bool, value: float, dtype: DTypeLike) -> Tensor | None:
+    """A learnt scale (starts at 1) or shift (starts at 0), or None if not wanted."""
+    return Tensor.full(shape, value, dtype=dtype, requires_grad=True) if wanted else None
+
+
+# ---- what they have in common --------------------------------------------------------------------
+
+
+def by_rows(x: Tensor, axes: Shape) -> Tensor:
+    """x (..., *normalized_shape) as (..., n)"""
+    if len(axes) == 1:
+        return x
+    return x.reshape((*x.shape[: axes[0]], math.prod(x.shape[axes[0] :])))
+
+
+def by_place(t: Tensor | None, rows: Tensor, fill: float) -> Tensor:
+    """One number for each place of a row (n); `fill` if t is None."""
+    if t is None:
+        return rows.wrap(fill, rows.dtype, rows.shape[-1:])
+    return t if t.ndim == 1 else t.reshape((-1,))
+
+
+def beside(channels: Tensor, x: Tensor) -> Tensor:
+    """One number for each channel (C), shaped to broadcast against x (N, C, *S)."""
+    places = len(x.shape) - 2
+    if places == 0:
+        return channels
+    found: Tensor = apply("reshape", channels, shape=(x.shape[1], *[1] * places))
+    return found
+
+
+# ---- checks --------------------------------------------------------------------------------------
+
+
+def floats(name: str, x: Tensor) -> Tensor:
+    if not checks.tensor(f"{name}(input)", x).dtype.is_float:
+        raise DTypeError(
+            f"{name} of {x.dtype.name}", "its results are fractions", "cast it to a float dtype"
+        )
+    return x
+
+
+def small(name: str, eps: float) -> float:
+    return float(checks.number(f"{name}(eps=...)", eps, 0))
+
+
+def trailing(
+    name: str, input: Tensor, normalized_shape: Sizes, *affine: Tensor | None
+) -> tuple[Tensor, Shape]:
+    """x, and the axes `normalized_shape` that it must end with."""
+    x, last = floats(name, input), sizes(name, normalized_shape)
+    first = x.ndim - len(last)
+    if first < 0 or x.shape[first:] != last:
+        raise ShapeError(
+            f"{name} of shape {x.shape} over normalized_shape {last}",
+            "that is not how x's shape ends",
+            "give the sizes of x's last axes, for example x.shape[-1]",
+        )
+    for t in affine:
+        if t is not None and checks.tensor(f"the weight or bias of {name}", t).shape != last:
+            raise ShapeError(
+                f"{name} over normalized_shape {last}",
+                f"a weight or bias of shape {t.shape}",
+                "give one number for each place of normalized_shape",
+            )
+    return x, tuple(range(first, x.ndim))
+
+
+def per_channel(name: str, channels: int, **given: Tensor | None) -> None:
+    for what, t in given.items():
+        if t is not None and checks.tensor(f"{name}({what}=...)", t).shape != (channels,):
+            raise ShapeError(
+                f"{name} of {channels} channels",
+                f"{what} has shape {t.shape}",
+                f"give one number for each channel: ({channels},)",
+            )
+
+
+def sizes(name: str, normalized_shape: Sizes) -> Shape:
     """The sizes of the last axes, at least one."""
-    found = layout.checked_shape(
-        layout.whole_numbers(normalized_shape, f"{kind}(normalized_shape)")
-    )
+    found = layout.checked_shape(normalized_shape, f"{name}(normalized_shape=...)")
     if not found:
         raise ShapeError(
-            f"{kind}({normalized_shape})", "no axis", "give the sizes of the last axes"
-        )
+            f"{name}({normalized_shape=})", "it names no axis",
+            "give the sizes of the last axes, for example x.shape[-1]",
+        )  # fmt: skip
     return found
+
+
+def groups_of(name: str, num_groups: int, channels: int) -> int:
+    """The number of groups, into which the channels must divide."""
+    groups = layout.positive(num_groups, f"{name}(num_groups=...)")
+    if channels % groups:
+        raise ShapeError(
+            f"{name} of {channels} channels in {groups} groups", "the channels do not divide by it",
+            "the number of channels must be a multiple of num_groups",
+        )  # fmt: skip
+    return groups

@@ -23,8 +23,8 @@ from tutor._util.keyword_aliases import spelled
 from tutor._util.typing import DTypeLike
 from tutor.errors import ShapeError
 from tutor.methods.tensor import Tensor
-from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
-from tutor.nn.dense import stacked, started
+from tutor.nn.dense import linear, stacked, started
+from tutor.nn.dropout import dropout
 from tutor.nn.module import Module
 from tutor.nn.utils.rnn import PackedSequence, whole_sizes
 from tutor.ops.movement import cat, stack
@@ -38,23 +38,23 @@ Step = Callable[[Tensor, Tensor | None, State, Tensor], State]
 
 
 def after_tanh(wx: Tensor, bias: Tensor | None, state: State, u: Tensor) -> State:
-    return ((wx + F.linear(state[0], u, bias)).tanh(),)
+    return ((wx + linear(state[0], u, bias)).tanh(),)
 
 
 def after_relu(wx: Tensor, bias: Tensor | None, state: State, u: Tensor) -> State:
-    return ((wx + F.linear(state[0], u, bias)).relu(),)
+    return ((wx + linear(state[0], u, bias)).relu(),)
 
 
 def after_lstm(wx: Tensor, bias: Tensor | None, state: State, u: Tensor) -> State:
     h, c = state
-    i, f, g, o = (wx + F.linear(h, u, bias)).chunk(4, -1)
+    i, f, g, o = (wx + linear(h, u, bias)).chunk(4, -1)
     c = f.sigmoid() * c + i.sigmoid() * g.tanh()
     return o.sigmoid() * c.tanh(), c
 
 
 def after_gru(wx: Tensor, bias: Tensor | None, state: State, u: Tensor) -> State:
     (h,) = state
-    (xr, xz, xn), (hr, hz, hn) = wx.chunk(3, -1), F.linear(h, u, bias).chunk(3, -1)
+    (xr, xz, xn), (hr, hz, hn) = wx.chunk(3, -1), linear(h, u, bias).chunk(3, -1)
     r, z = (xr + hr).sigmoid(), (xz + hz).sigmoid()
     n = (xn + r * hn).tanh()
     return (n + z * (h - n),)
@@ -172,7 +172,7 @@ class Recurrent(Module):
                 ended.append(last)
             x = cat(told, axis=-1) if len(told) > 1 else told[0]
             if self.dropout and layer < self.num_layers - 1:
-                x = F.dropout(x, self.dropout, self.training)
+                x = dropout(x, self.dropout, self.training)
         return x, tuple(stack(parts) for parts in zip(*ended, strict=True))
 
     def begun(self, x: Tensor, n: int, state: State | None, single: bool) -> State:
@@ -197,7 +197,7 @@ class Recurrent(Module):
         w, u = getattr(self, f"weight_ih_{end}"), getattr(self, f"weight_hh_{end}")
         b = getattr(self, f"bias_ih_{end}") if self.bias else None
         c = getattr(self, f"bias_hh_{end}") if self.bias else None
-        z, step, backward = F.linear(x, w, b), KINDS[self.cell].step, end.endswith("_reverse")
+        z, step, backward = linear(x, w, b), KINDS[self.cell].step, end.endswith("_reverse")
         wx = [part.squeeze(0) for part in z.split(1)] if sizes is None else [*z.split(sizes)]
         told: list[Any] = [None] * len(wx)
         places, begin, ended = range(len(wx)), state, []

@@ -14,8 +14,8 @@ from tutor._storage import layout
 from tutor._util import checks
 from tutor._util.keyword_aliases import spelled
 from tutor._util.typing import DTypeLike
+from tutor.functions import gelu, relu
 from tutor.methods.tensor import Tensor
-from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 from tutor.nn.attention import MultiheadAttention
 from tutor.nn.cache import KVCache
 from tutor.nn.containers import ModuleList
@@ -32,7 +32,7 @@ def activation_of(kind: str, name: str | Callable[[Tensor], Tensor]) -> Callable
     if callable(name):
         return name
     checks.one_of(f"{kind}(activation=...)", name, ACTIVATIONS)
-    return F.relu if name == "relu" else F.gelu
+    return relu if name == "relu" else gelu
 
 
 @spelled
@@ -66,7 +66,7 @@ class TransformerBlock(Module):
             self.norm1(x), need_weights=False, is_causal=self.is_causal, cache=cache
         )
         x = x + self.dropout(told)
-        return x + self.dropout(self.linear2(F.gelu(self.linear1(self.norm2(x)))))
+        return x + self.dropout(self.linear2(gelu(self.linear1(self.norm2(x)))))
 
 
 class Layer(Module):

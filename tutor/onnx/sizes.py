@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from tutor.errors import ExportError
 from tutor.methods.tensor import Tensor
-from tutor.onnx.trace import ASKED, Node, Trace
+from tutor.onnx.trace import ASKED, Node, OpTrace
 
 
 class Batch(NamedTuple):
@@ -32,7 +32,7 @@ class Both:
     """Two traces of one model, with `rows` and with `more` rows; the same trace twice if no size
     may vary."""
 
-    def __init__(self, first: Trace, second: Trace, rows: int, more: int) -> None:
+    def __init__(self, first: OpTrace, second: OpTrace, rows: int, more: int) -> None:
         self.first, self.second, self.rows, self.more = first, second, rows, more
         ours, theirs = first.needed(), second.needed()
         if [(n.op, n.inputs, n.out) for n in ours] != [(n.op, n.inputs, n.out) for n in theirs]:

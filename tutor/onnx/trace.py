@@ -2,7 +2,7 @@
 
 It sees the op level of DESIGN's four boxes: names from the catalogue, Tensors, parameters. (Kernel
 calls, which tutor.watch shows, know no views.) During a trace the Engine's twin in C++ gives way to
-the Engine in Python, which computes the same, and each Op is recorded when the Engine remembers it.
+the Engine in Python, which computes the same and shows each Op that has run to its observers.
 
 A value is identified by its walk: Buffer, version, shape, strides, offset. So `x.detach()`, which
 no Op makes, is x; and a value that was overwritten in place no longer has an Op, and is refused.
@@ -20,8 +20,7 @@ from tutor._storage import bounds_checks
 from tutor._util.callers import user_line
 from tutor.backends import simd_cpp
 from tutor.backends.step import Step, watch
-from tutor.core.engine import engine
-from tutor.core.engine.forward import Forward
+from tutor.core.engine.forward import OBSERVERS
 from tutor.core.engine.grad_mode import no_grad
 from tutor.core.op import Op
 from tutor.errors import ExportError
@@ -41,7 +40,7 @@ class Node(NamedTuple):
     where: tuple[str, int]  # the user's line
 
 
-class Trace:
+class OpTrace:
     """The Ops of one call, in order, and the values between them."""
 
     def __init__(self, inputs: Sequence[Tensor], named: Iterable[tuple[str, Tensor]]) -> None:
@@ -84,7 +83,9 @@ class Trace:
         return self.add(x) if found is None else found
 
     def note(self, op: Op, out: Tensor) -> None:
-        """Record an Op that has been run."""
+        """Observe an Op that has run."""
+        if tracing.get() is not self:
+            return
         inputs = tuple([self.number(x) for x in op.inputs])
         if walk(out) in map(walk, op.inputs):  # a view that changes nothing
             return
@@ -131,15 +132,15 @@ def walk(x: Tensor) -> Walk:
     return id(x.buf), x.buf.version, x.shape, x.strides, x.offset
 
 
-ALONE = RLock()  # one thread at a time may replace Engine.remember
-tracing: ContextVar[Trace | None] = ContextVar("tutor.tracing", default=None)
+ALONE = RLock()  # one thread at a time may do without the twin
+tracing: ContextVar[OpTrace | None] = ContextVar("tutor.tracing", default=None)
 
 
 def trace(
     model: Callable[..., Any], inputs: Sequence[Tensor], named: Iterable[tuple[str, Tensor]]
-) -> Trace:
-    """The Trace of `model(*inputs)`; the `named` Tensors become leaves with a name."""
-    found = Trace(inputs, named)
+) -> OpTrace:
+    """The OpTrace of `model(*inputs)`; the `named` Tensors become leaves with a name."""
+    found = OpTrace(inputs, named)
 
     def run() -> None:
         tracing.set(found)
@@ -148,28 +149,21 @@ def trace(
             result = model(*inputs)
         found.outputs = [found.number(t) for t in tensors_in(result)]
 
-    with ALONE, engine_in_python(), no_grad():
+    with ALONE, engine_in_python(found.note), no_grad():
         copy_context().run(run)
     return found
 
 
 @contextmanager
-def engine_in_python() -> Iterator[None]:
-    """Runs Ops with the Engine in Python, in all threads; Ops of a traced context are recorded."""
+def engine_in_python(observer: Callable[[Op, Tensor], None]) -> Iterator[None]:
+    """Runs Ops with the Engine in Python, in all threads, and shows each to the observer."""
     simd_cpp.use_twins(False)
-    vars(engine)["remember"] = remember
+    OBSERVERS.append(observer)
     try:
         yield
     finally:
-        del vars(engine)["remember"]
+        OBSERVERS.remove(observer)
         simd_cpp.use_twins(True)
-
-
-def remember(op: Op, out: Tensor) -> Any:
-    """Replaces Engine.remember."""
-    if (found := tracing.get()) is not None:
-        found.note(op, out)
-    return Forward.remember(engine, op, out)
 
 
 def refuse(asked: str) -> NoReturn:

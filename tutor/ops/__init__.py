@@ -4,7 +4,7 @@ Every class is also an attribute here: `tutor.ops.Mul`, `from tutor.ops import M
 """
 
 from tutor.core.op import OPS
-from tutor.ops import (
+from tutor.ops import (  # noqa: F401 - each enters its classes into OPS
     attention,
     bitwise,
     dropout,
@@ -22,10 +22,6 @@ from tutor.ops import (
     window,
 )
 
-families = (
-    attention, bitwise, dropout, elementwise, functions, fused, gelu, indexing, matmul, movement,
-    norm, reduce, scan, transfer, window,
-)  # fmt: skip
 classes = {op.__name__: op for op in OPS.values()}
 globals().update(classes)
 __all__ = sorted(classes)

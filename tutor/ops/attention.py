@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tutor._storage.device_memory import common
 from tutor._storage.layout import Shape, broadcast_shapes
-from tutor.backends import parameters
 from tutor.backends.shape_rules import stretch
-from tutor.backends.transfers import common
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
 from tutor.core.engine.grad_mode import is_grad_enabled
 from tutor.core.op import Op
+from tutor.core.op.catalogue import KINDS
 from tutor.dtype import bool_, float32, float64
 from tutor.errors import ShapeError
 from tutor.ops.norm import empty
@@ -54,7 +54,7 @@ class Attention(Op):
                 "the sizes do not fit",
                 "give query (..., L, E), key (..., S, E) and value (..., S, V)",
             )
-        scale = parameters.KINDS["scale"]("attention(scale=...)", self.params["scale"])
+        scale = KINDS["scale"]("attention(scale=...)", self.params["scale"])
         self.params = {"scale": float(scale), "causal": bool(self.params["causal"])}
 
     def forward(self, q, k, v, mask, *, scale, causal):
@@ -62,7 +62,10 @@ class Attention(Op):
         q, k, v = (stretch(x, (*lead, *x.shape[-2:])) for x in (q, k, v))
         dtype, rows = q.buf.dtype, q.shape[-2]
         count = math.prod(lead) * rows
-        kept, device = dtype if dtype is float64 else float32, common(self.name, self.inputs)
+        kept, device = (
+            dtype if dtype is float64 else float32,
+            common(self.name, self.inputs),
+        )
         out = q.over(Buffer.empty(count * v.shape[-1], dtype, device), (*lead, rows, v.shape[-1]))
         self.logs = q.over(Buffer.empty(count, kept, device), (*lead, rows))
         params = {"scale": float(scale), "causal": bool(causal)}

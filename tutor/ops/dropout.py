@@ -7,11 +7,11 @@ from typing import Any
 
 from tutor import random
 from tutor._util import checks
-from tutor.backends import parameters
 from tutor.backends.registry import Operand
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
 from tutor.core.op import Op
+from tutor.core.op.catalogue import KINDS
 from tutor.dtype import uint64
 from tutor.errors import ShapeError
 
@@ -28,7 +28,7 @@ class Dropout(Op):
     drawn: Any
 
     def settle(self):
-        self.params["p"] = parameters.KINDS["p"]("dropout(p=...)", self.params["p"])
+        self.params["p"] = KINDS["p"]("dropout(p=...)", self.params["p"])
         at = self.params["at"]
         if at is None:
             return

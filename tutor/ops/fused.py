@@ -14,7 +14,7 @@ from tutor.core.engine import apply
 from tutor.core.op import Op
 from tutor.dtype import int64
 from tutor.errors import DTypeError, ShapeError
-from tutor.ops.along import Along
+from tutor.ops.reduce import Along
 
 
 class Normalised(Along, abstract=True):

@@ -16,7 +16,7 @@ from tutor.core.engine import apply, engine
 from tutor.core.op import Op
 from tutor.dtype import bool_, int64
 from tutor.errors import DTypeError, ShapeError
-from tutor.ops.along import Along
+from tutor.ops.reduce import Along
 
 
 def positions(op: Op, index: Any) -> Any:

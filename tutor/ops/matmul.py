@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from tutor.backends.shape_rules import stretch
-from tutor.backends.transfers import common
+from tutor._storage.device_memory import common
+from tutor.backends.shape_rules import Letters, stretch
+from tutor.backends.signatures import SIGNATURES
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
 from tutor.core.op import Op
 from tutor.dtype import bool_, int64
-from tutor.errors import ShapeError
 
 
 class MatMul(Op):
@@ -46,6 +46,9 @@ class MatMul(Op):
         return gx, gy
 
 
+_layer = Letters("x (m, k), weight (n, k), bias (n) -> (m, n)")
+
+
 class Linear(Op):
     """z = x wᵀ + b, or x wᵀ, for x (m, k), w (n, k), b (n)
 
@@ -58,14 +61,9 @@ class Linear(Op):
     relu: ClassVar[bool] = False  # are negative results set to 0?
 
     def infer(self, x, w, b=None):
-        fits = len(x.shape) == len(w.shape) == 2 and x.shape[1] == w.shape[1]
-        if not fits or (b is not None and b.shape != w.shape[:1]):
-            raise ShapeError(
-                f"linear of shapes {', '.join(str(t.shape) for t in self.inputs)}",
-                "they do not fit: x (m, k), weight (n, k), bias (n)",
-                "x's last axis must be as long as the weight's; the bias has one number per output",
-            )
-        return (x.shape[0], w.shape[0]), x.buf.dtype
+        return _layer(
+            SIGNATURES["linear"], self.name, [t.shape for t in self.inputs], {}
+        ), x.buf.dtype
 
     def forward(self, x, w, b=None):
         shape, dtype = self.infer(x, w, b)

@@ -23,7 +23,7 @@ from tutor.core.engine import casting, engine, forward
 from tutor.core.engine.grad_mode import is_grad_enabled, recording
 from tutor.core.op import OPS, Op
 from tutor.methods.tensor import Tensor
-from tutor.ops import along, elementwise, indexing, matmul, movement, reduce, window
+from tutor.ops import elementwise, indexing, matmul, movement, reduce, window
 
 # Methods of ops that have a twin in C++, and the twin's name there (engine/info.hpp). If a class
 # overrides one of them, its own method is called.
@@ -35,7 +35,7 @@ VIEWS = {
     window.Windows.layout: "windows",
 }  # fmt: skip
 SETTLES = {
-    Op.settle: "never", along.Along.settle: "scalar", matmul.MatMul.settle: "vectors",
+    Op.settle: "never", reduce.Along.settle: "scalar", matmul.MatMul.settle: "vectors",
     elementwise.OfBools.settle: "bools", indexing.Indexed.settle: "indices",
     indexing.Gather.settle: "indices", indexing.Scattering.settle: "indices",
     indexing.IndexSelect.settle: "indices", movement.Cat.settle: "axes",

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tutor.backends import parameters
 from tutor.core.buffer import Buffer
 from tutor.core.engine import engine
 from tutor.core.engine.grad_mode import is_grad_enabled
 from tutor.core.op import Op
+from tutor.core.op.catalogue import KINDS
 from tutor.dtype import float32, float64
 from tutor.errors import ShapeError
 
@@ -41,7 +41,7 @@ class RowNorm(Op, abstract=True):
 
     def settle(self):
         what = f"{self.name}(eps=...)"
-        self.params["eps"] = parameters.KINDS["eps"](what, self.params["eps"])
+        self.params["eps"] = KINDS["eps"](what, self.params["eps"])
 
     def backward(self, g, x, w):
         if is_grad_enabled():
@@ -83,7 +83,7 @@ class BatchNorm(Op):
     var: Any
 
     def settle(self):
-        self.params["eps"] = parameters.KINDS["eps"]("batch_norm(eps=...)", self.params["eps"])
+        self.params["eps"] = KINDS["eps"]("batch_norm(eps=...)", self.params["eps"])
         x, w, b = (t.shape for t in self.inputs)
         if len(x) != 3 or not x[1:2] == w == b:
             raise ShapeError(

@@ -1,4 +1,5 @@
 """Reductions: sum over the axes in `axis` (None: all; an int; a tuple), or search through them.
+At the end, the base class of ops that work along one axis and keep it.
 
 x is the operand, z the result, g its gradient. With `keepdims` a reduced axis stays, with size 1.
 """
@@ -9,6 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from tutor._storage.layout import axis_of
 from tutor.backends.shape_rules import without
 from tutor.core.engine import apply
 from tutor.core.op import Op
@@ -109,3 +111,17 @@ class ArgMin(Reduction):
     """z = position of the first smallest, counted row-major over the reduced axes"""
 
     kernel = "argmin"
+
+
+class Along(Op, abstract=True):
+    """An op along one axis of its first operand. A 0-d operand counts as a row of one, as in
+    PyTorch, so it has the axes 0 and -1."""
+
+    def settle(self) -> Any:
+        x, *others = self.inputs
+        self.params["axis"] = axis_of(self.params["axis"], len(x.shape) or 1)
+        if x.shape:
+            return None
+        rows = [t if t.shape else t.reshape((1,)) for t in self.inputs]
+        z = type(self)(*rows, **self.params).apply()
+        return z.reshape(()) if not any(t.shape for t in others) else z

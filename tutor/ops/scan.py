@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from tutor.core.engine import apply
-from tutor.ops.along import Along
 from tutor.ops.elementwise import Binary
+from tutor.ops.reduce import Along
 
 
 class Scan(Binary):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tutor.backends import devices
+from tutor._storage.device_memory import CPU, devices
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
 from tutor.core.op import Op
@@ -17,7 +17,7 @@ class Transfer(Op):
         self.params["device"] = devices.of(self.params["device"])
 
     def forward(self, x, *, device):
-        if x.buf.device != devices.CPU and math.prod(x.shape) < len(x.buf):
+        if x.buf.device != CPU and math.prod(x.shape) < len(x.buf):
             x = x.copy()  # transfer only the part of the Buffer that x uses
         out = x.over(Buffer.empty(math.prod(x.shape), x.buf.dtype, device), x.shape)
         engine.call("transfer", x.buf.dtype, out, x)

@@ -2,9 +2,9 @@
 
 A Part represents several Ops of a recorded graph (graphs.py). When its gradient arrives, the Ops
 are rebuilt over the Tensors saved in this call, and the Engine walks them: `Part.walk`. The first
-walk is recorded, as a call is (record.py). After that the Program runs, without Ops: `Again.run`.
-If something else records the walk (another jit, say), the Ops are always walked. For derivatives of
-derivatives the Ops replace the node for good (`unfold`).
+walk is recorded, as a call is (record.py). After that the Program runs, without Ops:
+`BackwardReplay.run`. If something else records the walk (another jit, say), the Ops are always
+walked. For derivatives of derivatives the Ops replace the node for good (`unfold`).
 
 The gradients of one Tensor are returned one by one, as the Ops return them, because the Engine adds
 them up in that order: (a + b) + c is not a + (b + c).
@@ -154,7 +154,7 @@ class Part:
         whole = len(span) == 1
         self.known = {*self.edges, *self.read, *self.out, *(self.ops[0].inputs if whole else ())}
         self.stretches: list[tuple[int, int, int]] | None = None
-        self.programs: dict[Key, Again] = {}
+        self.programs: dict[Key, BackwardReplay] = {}
         self.recordable = True
 
     def node(self, here: Any, serials: Sequence[int]) -> Op:
@@ -231,7 +231,7 @@ class Part:
         results = [None if m is None else (m[0], m[1].shape, m[1].strides,
                                            m[1].offset - note.starts.get(id(m[1].buf), 0))
                    for m in made]  # fmt: skip
-        self.programs[key] = Again(program, self.improve(program), slots, results)
+        self.programs[key] = BackwardReplay(program, self.improve(program), slots, results)
         while len(self.programs) > MOST:
             self.programs.pop(next(iter(self.programs)))
         return gradients
@@ -261,17 +261,16 @@ def _stretches(saved: Sequence[Any]) -> list[tuple[int, int, int]]:
     return [(i, low - saved[i].offset, high + 1 - low) for i, low, high in found.values()]
 
 
-class Again:
+class BackwardReplay:
     """The Program of a backward, and its results: for each edge None, or a layout over a slot."""
 
     def __init__(
         self, recorded: Program, program: Program, given: list[Slot], results: list[Any]
     ) -> None:
         self.recorded, self.program = recorded, program
-        self.road = Road(program)
-        at = {slot: i for i, slot in enumerate(self.road.slots)}
+        self.replay = Road(program)
+        at = self.replay.at
         self.inputs = [(at[slot], i) for i, slot in enumerate(given) if slot in at]
-        self.fresh = [(i, s.count, s.dtype, s.device) for s, i in at.items() if s.role == "output"]
         number = {slot: i for i, slot in enumerate(given)}
         self.results = [  # the number of an input, or -1 and the place of a new Buffer
             None if r is None else (number.get(r[0], -1), at.get(r[0], -1), *r[1:]) for r in results
@@ -279,13 +278,12 @@ class Again:
 
     def run(self, given: list[tuple[Buffer, int, int]]) -> Gradients:
         """The gradients, computed from these stretches of Buffers."""
-        buffers: list[Any] = [None] * len(self.road.slots)
+        buffers: list[Any] = [None] * len(self.replay.slots)
         for at, i in self.inputs:
             buf, start, count = given[i]
             buffers[at] = buf if count == len(buf) else Window(start, count, 0).over(buf)
-        for at, count, dtype, device in self.fresh:
-            buffers[at] = Buffer.empty(count, dtype, device)
-        self.road.run(buffers)
+        self.replay.make_outputs(buffers)
+        self.replay.run(buffers)
         gradients: Gradients = []
         for result in self.results:
             if result is None:
@@ -331,7 +329,7 @@ def unfold(root: Any) -> None:
             unseen.extend(t.op.inputs)
 
 
-engine._unfold = unfold
+bounds_checks.before_read.provide(graph=unfold)
 
 
 def _is_followed() -> bool:

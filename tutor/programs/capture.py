@@ -6,12 +6,13 @@ library can see or change that memory, the step cannot wait and runs at once.
 
 from __future__ import annotations
 
+import sys
 from typing import Any, NamedTuple
 from weakref import ref
 
 from tutor._storage import bounds_checks
 from tutor._storage.device_memory import is_elsewhere
-from tutor._storage.memory import Memory, is_alone
+from tutor._storage.memory import Holder, Memory, PythonMemory
 from tutor._util.atomic import exchange
 from tutor._util.callers import user_line
 from tutor._util.typing import Walked
@@ -113,3 +114,29 @@ def _work(
 
 def _is_whole(x: Walked, place: Place) -> bool:
     return Walk(place, x.shape, x.strides, x.offset).is_whole
+
+
+# ---- can another library reach the bytes? --------------------------------------------------------
+
+
+def _references(buf: Any) -> int:
+    """Counts references to its Memory; in plain Python also to its view and that view's bytes."""
+    count = sys.getrefcount(buf.memory)
+    if Memory is PythonMemory:
+        count += sys.getrefcount(buf.memory.raw) + sys.getrefcount(buf.memory.raw.obj)
+    return count
+
+
+_alone = Holder()
+_alone.memory = Memory(1, 1, "b")
+_FEWEST = _references(_alone)
+
+
+def is_alone(buf: Any) -> bool:
+    """Can the bytes of `buf`, which has a Memory, be reached only through `buf`? If not, another
+    library's array, say, may read and write them unnoticed."""
+    if is_elsewhere(buf.memory):
+        return sys.getrefcount(buf.memory) == 2  # one from `buf`, one from this call
+    if buf.memory.owner is not None or getattr(buf.memory, "lent", False):
+        return False
+    return _references(buf) == _FEWEST

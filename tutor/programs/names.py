@@ -27,7 +27,7 @@ class Argument(NamedTuple):
     number: int
 
 
-class Again(NamedTuple):
+class EarlierResult(NamedTuple):
     """In the results: the same Tensor as an earlier result."""
 
     number: int
@@ -192,7 +192,7 @@ def _look_of(t: Tensor) -> tuple[Any, ...]:
 
 class Made(NamedTuple):
     """A Tensor that a call returns: over `slot`; or `known`, that is an Argument, a Tensor that
-    existed before, or an earlier result Again."""
+    existed before, or an EarlierResult."""
 
     slot: Slot | None
     walk: Walk = ()
@@ -216,7 +216,7 @@ def made_again(note: Recorder, known: dict[int, Any], handed_out: Sequence[Tenso
         if id(t) in known:
             made.append(Made(None, known=known[id(t)]))
             continue
-        known[id(t)] = Again(i)
+        known[id(t)] = EarlierResult(i)
         offset = t.offset - note.starts.get(id(t.buf), 0)
         made.append(Made(note.slot_of(t.buf), (t.shape, t.strides, offset), t.requires_grad))
     return made

@@ -22,12 +22,12 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from tutor.backends import devices, registry, simd_cpp
 from tutor.backends.registry import Operand, in_use
-from tutor.backends.step import WATCHES, Step, emit
+from tutor.backends.step import WATCHES, emit
 from tutor.core.buffer import Buffer
 from tutor.errors import ArgumentError, DeviceError, DTypeError, RecordError, ShapeError
 from tutor.programs.plan import Layout, lives, plan
@@ -40,17 +40,16 @@ class Replay:
     """`Replay(program)`: the Program, ready to run. DomainError if it is invalid (see plan.lives),
     and the error of a kernel's border check if operands do not fit."""
 
-    __slots__ = ("_begin", "_end", "_runs", "layout", "program", "slots")
+    __slots__ = ("_ends", "_runs", "at", "fresh", "layout", "program", "slots")
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self.slots: tuple[Slot, ...] = tuple([slot for slot in program.slots if slot.lasts])
+        self.at = {slot: i for i, slot in enumerate(self.slots)}
+        self.fresh = [(i, slot.count, slot.dtype, slot.device) for slot, i in self.at.items()
+                      if slot.role == "output"]  # fmt: skip
         self.layout: Layout = plan(program)
-        self._begin: list[list[Slot]] = [[] for _ in program]
-        self._end: list[list[Slot]] = [[] for _ in program]
-        for slot, life in lives(program).items():
-            self._begin[life.first].append(slot)
-            self._end[life.last].append(slot)
+        self._ends = ends_of(program)
         self._runs: dict[int, tuple[Any, Run, Run | None]] = {}  # for each backend's kernels
 
     @property
@@ -64,6 +63,11 @@ class Replay:
             f"Replay({len(self.program)} steps; {len(self.layout.offsets)} temps of {temps:,} bytes"
             f" in an arena of {self.nbytes:,})"
         )
+
+    def make_outputs(self, buffers: list[Any]) -> None:
+        """Put a new Buffer where each output is."""
+        for i, count, dtype, device in self.fresh:
+            buffers[i] = Buffer.empty(count, dtype, device)
 
     def run(self, buffers: Sequence[Buffer]) -> None:
         """Run all steps; `buffers` is a list or a tuple, a Buffer for each of `self.slots`.
@@ -182,25 +186,10 @@ class Replay:
     # ---- step by step ----------------------------------------------------------------------------
 
     def _emit(self, buffers: Sequence[Buffer], noting: Any = None) -> None:
-        """The same in Python: emit each step, with a Buffer for each temp while it is live. A
-        device captures the commands in `noting`."""
+        """The same in Python; a device captures the commands in `noting`."""
         memory: dict[Slot, Any] = self._checked(buffers)
         memory.update((s, s.value) for s in self.program.slots if s.role == "constant")
-        for number, step in enumerate(self.program):
-            if noting is not None:
-                noting.begin(number)
-            for slot in self._begin[number]:
-                memory[slot] = Buffer.empty(slot.count, slot.dtype, slot.device)
-            try:
-                if noting is not None:
-                    noting.step(_over(step, memory))
-                else:
-                    emit(_over(step, memory))
-            except Exception as error:
-                error.step = number  # type: ignore[attr-defined]
-                raise
-            for slot in self._end[number]:
-                del memory[slot]
+        emit_all(self.program, memory, self._ends, noting)
 
     def _checked(self, buffers: Sequence[Buffer], before: Sequence[Any] = ()) -> dict[Slot, Any]:
         """The Buffer of each slot. Raises the same errors as the extension (replay/run.cpp).
@@ -258,8 +247,34 @@ def check_apart(program: Program, held: Mapping[Slot, Any]) -> None:
                 )
 
 
-def _over(step: Step, memory: dict[Slot, Any]) -> Step:
-    return step.over([Operand(memory[w.buf], w.shape, w.strides, w.offset) for w in walks(step)])
+def ends_of(program: Program) -> list[list[Slot]]:
+    """For each step, the temps that no later step uses."""
+    ends: list[list[Slot]] = [[] for _ in program]
+    for slot, life in lives(program).items():
+        ends[life.last].append(slot)
+    return ends
+
+
+def emit_all(
+    program: Program, memory: dict[Slot, Any], ends: Sequence[Collection[Slot]], noting: Any = None
+) -> None:
+    """Emit each step over `memory`, which holds the Buffers of slots. A slot without one gets it
+    when a step first uses it, and those in `ends` lose theirs after that step."""
+    for number, step in enumerate(program):
+        if noting is not None:
+            noting.begin(number)
+        for slot in (walk.buf for walk in walks(step)):
+            if slot not in memory:
+                memory[slot] = Buffer.empty(slot.count, slot.dtype, slot.device)
+        here = step.over([Operand(memory[w.buf], *w[1:]) for w in walks(step)])
+        try:
+            emit(here) if noting is None else noting.step(here)
+        except Exception as error:
+            error.step = number  # type: ignore[attr-defined]
+            raise
+        del here  # it holds the Buffers
+        for slot in ends[number]:
+            del memory[slot]
 
 
 def _type(thing: object) -> str:

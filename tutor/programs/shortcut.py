@@ -14,7 +14,7 @@ from tutor.backends import devices, registry, simd_cpp
 from tutor.core.buffer import Buffer
 from tutor.methods.tensor import Tensor
 from tutor.programs.call import Call, Key, within
-from tutor.programs.names import Again, Argument
+from tutor.programs.names import Argument, EarlierResult
 from tutor.random import redirection
 
 MOST_ARGUMENTS = 64  # Tensors per call: simd_cpp/replay/arguments.hpp
@@ -49,7 +49,7 @@ def caller_of(trace: Any, call: Call) -> Any:
         and all(isinstance(p.holder, Argument) for p in trace.empty)
         and all(isinstance(p.holder, Tensor) for p in trace.unread)
         and all(isinstance(p.holder, Tensor) for p, _ in trace.effects)
-        and not any(isinstance(m.known, Again) for m in trace.results)
+        and not any(isinstance(m.known, EarlierResult) for m in trace.results)
         and not any(hooks for _, _, hooks in trace.guards.tensors)
         and all(trace.parts)
         and len(call.tensors) <= MOST_ARGUMENTS
@@ -82,7 +82,7 @@ def caller_of(trace: Any, call: Call) -> Any:
         trace.fixed,
         [
             (at, count, dtype.index, _elsewhere(on) and partial(Buffer.empty, count, dtype, on))
-            for at, count, dtype, on in trace.fresh
+            for at, count, dtype, on in trace.replay.fresh
         ],
         trace.touched,
         results,

@@ -20,14 +20,15 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Sequence
 
 from tutor.backends import registry
-from tutor.backends.registry import Kernel, Operand
-from tutor.backends.step import Step, emit
+from tutor.backends.registry import Kernel
+from tutor.backends.step import Step
 from tutor.core.buffer import Buffer
 from tutor.dtype import DType, float32
 from tutor.errors import TutorError
 from tutor.programs.passes import improved
 from tutor.programs.passes.uses import is_map, may_refuse, writes
-from tutor.programs.program import Program, Slot, walks
+from tutor.programs.program import Program, Slot
+from tutor.programs.replay import emit_all, ends_of
 
 MOST = 256  # steps at once: a long chain is cut into pieces
 KEPT = 64  # improved Programs in the cache
@@ -82,26 +83,16 @@ def program_of(
 def filled(steps: Sequence[Step], lasting: Collection[Slot]) -> dict[Slot, Buffer]:
     """Run the steps; returns new Buffers with the results for the places in `lasting`.
 
-    (Replay is for Programs that run repeatedly, and has all temps in one arena. Here each temp is
-    allocated at its first write, and freed after the last step that needs it.)
+    (Replay is for Programs that run repeatedly, and has all temps in one arena.)
     """
     recorded, parts = program_of(steps, lasting)
     program, twins = _improved(recorded)
-    last = {walk.buf: n for n, step in enumerate(program) for walk in walks(step)}
     memory: dict[Slot, Buffer] = {s: s.value for s in program.slots if s.role == "constant"}
     memory.update((twins[s], s.value) for s in recorded.slots if s.value is not None)
     memory.update(
         (s, Buffer.empty(0, s.dtype, s.device)) for s in program.slots if not s.count
     )  # unwritten
-    for n, step in enumerate(program):
-        for walk in writes(step):
-            if walk.buf not in memory:
-                slot = walk.buf
-                memory[slot] = Buffer.empty(slot.count, slot.dtype, slot.device)
-        emit(step.over([Operand(memory[w.buf], *w[1:]) for w in walks(step)]))
-        for slot in {walk.buf for walk in walks(step)}:
-            if slot.role == "temp" and last[slot] == n:
-                del memory[slot]
+    emit_all(program, memory, ends_of(program))
     return {place: memory[twins[s]] for place, s in parts.items() if s.role == "output"}
 
 

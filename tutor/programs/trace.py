@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any
 
 from tutor._storage.memory import held
-from tutor.core.buffer import Buffer
 from tutor.core.engine.forward import serials
 from tutor.errors import RecordError
 from tutor.methods.tensor import Tensor
@@ -23,9 +22,9 @@ from tutor.programs.checks import check_known, check_unchanged
 from tutor.programs.graphs import Graph, behind, crossings, ended, graph_of, plain
 from tutor.programs.guards import Guards, Place
 from tutor.programs.names import (
-    Again,
     Argument,
     Before,
+    EarlierResult,
     Made,
     Moving,
     Names,
@@ -60,10 +59,8 @@ class Trace:
         self.recorded = note.program()
         self.program = possible(passes, self.recorded)
         self.replay = Road(self.program)
-        self.at: dict[Any, int] = {slot: i for i, slot in enumerate(self.replay.slots)}
+        self.at: dict[Any, int] = self.replay.at
         self.fixed = [slot.value if slot.role == "state" else None for slot in self.replay.slots]
-        self.fresh = [(i, s.count, s.dtype, s.device) for s, i in self.at.items()
-                      if s.role == "output"]  # fmt: skip
         self.touched = self._touched()
         self.written = {i for i, _ in self.touched}
         # Gradients that the call finds but does not read; places that it finds empty; and,
@@ -136,8 +133,7 @@ class Trace:
             buffers[at] = window.over(buf)
             if at in self.written and buffers[at] is not buf:
                 buf.touch()
-        for i, count, dtype, device in self.fresh:
-            buffers[i] = Buffer.empty(count, dtype, device)
+        self.replay.make_outputs(buffers)
         for i, where in self.touched:  # touch before the change: see Buffer.touch
             buffers[i].touch(where)
         self.replay.run(buffers)
@@ -158,7 +154,7 @@ class Trace:
     ) -> Any:
         if made.slot is None:
             found: Any = made.known
-            if isinstance(found, Again):
+            if isinstance(found, EarlierResult):
                 return earlier[found.number]
             return tensors[found.number] if isinstance(found, Argument) else found
         shape, strides, offset = made.walk

@@ -22,17 +22,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from tutor.backends.codegen.dialect import HALVES, Dialect
-from tutor.backends.codegen.expressions import (
-    EXPRESSIONS,
-    MOVES,
-    cast,
-    expression,
-    loaded,
-    operands,
-    refused,
-    stored,
-)
+from tutor.backends.codegen import elements
+from tutor.backends.codegen.dialect import Dialect
+from tutor.backends.codegen.expressions import EXPRESSIONS, refused
 from tutor.backends.codegen.helpers import needed
 from tutor.backends.codegen.loops import Axis, axes_of, joined, ordered
 from tutor.backends.opencl.capture import decided
@@ -118,22 +110,7 @@ def text(
 
 def body_of(kernel: str, dtype: DType, dtypes: Sequence[DType], c: Dialect) -> Body:
     """The statements for one element, from the table of expressions."""
-
-    def body(places: Sequence[str]) -> list[str]:
-        out, *ins = places
-        if kernel == "cast":
-            lines = [f"const {c.computed(dtypes[1])} x = {loaded(dtypes[1], ins[0])};"]
-            return [*lines, f"{out} = {stored(dtypes[0], cast(dtypes[0], dtypes[1], 'x', c))};"]
-        moved = kernel in MOVES and dtype in HALVES
-        names, lines = operands(kernel), []
-        for letter, place, of in zip(names, ins, dtypes[1:], strict=True):
-            raw = moved and of in HALVES
-            kind = c.stored[of] if raw else c.computed(of)
-            lines.append(f"const {kind} {letter} = {place if raw else loaded(of, place)};")
-        value = expression(kernel, dtype, list(names), c)
-        return [*lines, f"{out} = {value if moved else stored(dtypes[0], value)};"]
-
-    return body
+    return lambda places: elements.elementwise(kernel, dtype, dtypes, places, c)
 
 
 # ---- calls ---------------------------------------------------------------------------------------

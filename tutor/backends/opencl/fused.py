@@ -15,8 +15,7 @@ from typing import Any
 from tutor._storage.layout import axes_of
 from tutor.backends import bytecode
 from tutor.backends.bytecode import Instruction
-from tutor.backends.codegen.chains import Values
-from tutor.backends.codegen.expressions import loaded, stored
+from tutor.backends.codegen.chains import Chain
 from tutor.backends.opencl.elementwise import Elements
 from tutor.backends.opencl.handwritten import casting, fresh, mover
 from tutor.backends.opencl.memory import Pool, Rows
@@ -26,53 +25,16 @@ from tutor.backends.signatures import ALL
 from tutor.dtype import DType
 
 
-class Chain:
-    """One chain for operands of these dtypes. `elements` computes its instructions; `to` names the
-    result that goes to each output."""
-
-    def __init__(
-        self, pool: Pool, name: str, rows: Sequence[Instruction], ins: Sequence[DType],
-        to: Sequence[str],
-    ) -> None:  # fmt: skip
-        self.pool, self.rows, self.ins, self.to = pool, rows, ins, to
-        values = self.values(["" for _ in ins])
-        for row in rows:
-            values.statement(row)
-        outs = [values.values[each][1] for each in to]
-        key = (bytecode.text(rows), tuple(ins), tuple(to))
-        dtypes = [*outs, *ins]
-        self.outs = outs
-        self.elements = Elements(pool, name, dtypes, self.body, range(len(outs)), key)
-
-    def values(self, places: Sequence[str]) -> Values:
-        found = Values(self.pool.place.c)
-        for n, (place, dtype) in enumerate(zip(places, self.ins, strict=True)):
-            found.values[f"i{n}"] = place, dtype
-        return found
-
-    def body(self, places: Sequence[str]) -> list[str]:
-        c, lines, names = self.pool.place.c, [], []
-        for n, (place, dtype) in enumerate(zip(places[len(self.to) :], self.ins, strict=True)):
-            lines.append(f"const {c.computed(dtype)} i{n} = {loaded(dtype, place)};")
-            names.append(f"i{n}")
-        values = self.values(names)
-        lines += [values.statement(row) for row in self.rows]
-        for place, name in zip(places, self.to, strict=False):
-            value, dtype = values.values[name]
-            lines.append(f"{place} = {stored(dtype, value)};")
-        return lines
-
-
 class Fused:
     """`kernel(out, *ins, code=, results=, axis=)`"""
 
     def __init__(self, pool: Pool, rows: Rows) -> None:
         self.pool, self.kernels = pool, rows
-        self.chains: dict[Any, Chain] = {}
+        self.chains: dict[Any, tuple[Elements, list[DType]]] = {}
 
     def __call__(self, out: Any, *ins: Any, code: str, results: int, axis: Any) -> None:
-        first = len(ins) + 1 - results
-        inputs, outs = list(ins[:first]), [out, *ins[first:]]
+        count = len(ins) + 1 - results
+        inputs, outs = list(ins[:count]), [out, *ins[count:]]
         rows = list(bytecode.parse(code))
         begins = bytecode.product(code)
         shape = out.shape if begins else inputs[0].shape
@@ -85,27 +47,37 @@ class Fused:
             return
         last = next((row for row in rows if row.reduces), None)
         to = [f"o{n}" for n in range(results)]
-        if last is not None:
-            rows.remove(last)
-            to[0] = last.args[0]
-        if not math.prod(shape):
-            if last is not None:
-                part = fresh(self.pool, shape, last.dtype)
-                self.kernels[last.kernel, last.dtype](out, part, axis=goes)
+        if last is None:
+            if math.prod(shape):
+                self.chain(rows, inputs, to)[0](*outs, *inputs)
             return
-        chain = self.chain(rows, inputs, to)
-        if last is not None:
-            part = fresh(self.pool, shape, chain.outs[0])
-            chain.elements(part, *outs[1:], *inputs)
-            self.kernels[last.kernel, last.dtype](out, part, axis=goes)
+        to[0] = last.args[0]
+        if math.prod(shape):
+            elements, (first, *_) = self.chain(rows, inputs, to)
+            part = fresh(self.pool, shape, first)
+            elements(part, *outs[1:], *inputs)
         else:
-            chain.elements(*outs, *inputs)
+            part = fresh(self.pool, shape, last.dtype)
+        self.kernels[last.kernel, last.dtype](out, part, axis=goes)
 
-    def chain(self, rows: Sequence[Instruction], inputs: Sequence[Any], to: Sequence[str]) -> Chain:
-        dtypes = tuple([x.buf.dtype for x in inputs])
-        key = (tuple(rows), dtypes, tuple(to))
+    def chain(
+        self, rows: Sequence[Instruction], inputs: Sequence[Any], to: Sequence[str]
+    ) -> tuple[Elements, list[DType]]:
+        """The kernel that writes the results `to` of these inputs, and their dtypes."""
+        dtypes = [x.buf.dtype for x in inputs]
+        key = (bytecode.text(rows), *dtypes, *to)
         if key not in self.chains:
-            self.chains[key] = Chain(self.pool, "fused", rows, dtypes, to)
+            c = self.pool.place.c
+
+            def body(places: Sequence[str]) -> list[str]:
+                chain = Chain(c, rows, dtypes, places[len(to) :])
+                return [*chain.statements(), *chain.writes(to, places[: len(to)])]
+
+            chain = Chain(c, rows, dtypes, ["" for _ in dtypes])
+            chain.statements()
+            outs = [chain.values[name][1] for name in to]
+            elements = Elements(self.pool, "fused", [*outs, *dtypes], body, range(len(to)), key)
+            self.chains[key] = elements, outs
         return self.chains[key]
 
     def begun(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tutor.backends.codegen.expressions import loaded, rounded, stored
+from tutor.backends.codegen import elements
 from tutor.backends.codegen.updates import UPDATES
 from tutor.backends.opencl.elementwise import Elements
 from tutor.backends.opencl.handwritten import fresh, width
@@ -24,47 +24,33 @@ class Update:
     """`kernel(p, g, *state, *cells)`"""
 
     def __init__(self, pool: Pool, kernel: str, dtype: DType) -> None:
-        self.pool, self.dtype, self.wide = pool, dtype, width(dtype)
-        self.letters, self.cells, self.formulas = UPDATES[kernel]
-        self.count, many = len(self.letters), len(self.cells)
-        types = [dtype_of(letter, dtype) for letter in SIGNATURES[kernel].types[self.count :]]
-        of = [dtype or float64 for dtype in types]
+        self.pool, self.kernel, self.dtype, self.wide = pool, kernel, dtype, width(dtype)
+        letters, shared, _ = UPDATES[kernel]
+        self.count, self.many = len(letters), len(shared)
+        of = [
+            dtype_of(letter, dtype) or float64 for letter in SIGNATURES[kernel].types[self.count :]
+        ]
         # expensive operations (a power) are computed once, by a separate launch
-        self.costly = any(word in cell for cell in self.cells for word in ("pow", "/"))
-        self.once = Elements(pool, f"{kernel}_cells", [self.wide] * many + of, self.settings,
-                             range(many))  # fmt: skip
-        written = [k for k, letter in enumerate(self.letters) if letter != "g"]
-        more = [self.wide] * many if self.costly else of
-        self.each = Elements(pool, kernel, [dtype] * self.count + more, self.element, written)
+        self.costly = any(word in cell for cell in shared for word in ("pow", "/"))
+        each = [self.wide] * self.many
+        self.once = Elements(pool, f"{kernel}_cells", each + of, self.shared, range(self.many))
+        written = [k for k, letter in enumerate(letters) if letter != "g"]
+        self.each = Elements(pool, kernel, [dtype] * self.count + (each if self.costly else of),
+                             self.element, written)  # fmt: skip
 
-    def settings(self, places: Sequence[str]) -> list[str]:
-        many = len(self.cells)
-        lines = []
-        for to, cell in zip(places, self.cells, strict=False):
-            value = cell.format(*places[many:]).partition(" = ")[2]
-            lines.append(f"{to} = {value};")
-        return lines
+    def shared(self, places: Sequence[str]) -> list[str]:
+        found = elements.settings(self.kernel, places[self.many :])
+        return [f"{to} = {value};" for to, (_, value) in zip(places, found, strict=False)]
 
     def element(self, places: Sequence[str]) -> list[str]:
-        dtype, kind = self.dtype, self.pool.place.c.computed(self.dtype)
-        names = [cell.partition(" = ")[0] for cell in self.cells]
-        given = places[self.count :]
-        if not self.costly:
-            given = [cell.format(*given).partition(" = ")[2] for cell in self.cells]
-        lines = [
-            f"const {kind} {name} = {value};" for name, value in zip(names, given, strict=True)
-        ]
-        pairs = list(zip(self.letters, places, strict=False))
-        for letter, place in pairs:
-            const = "const " if letter == "g" else ""
-            lines.append(f"{const}{kind} {letter} = {loaded(dtype, place)};")
-        for formula in self.formulas:
-            name, value = formula.removeprefix("const ").split(" = ")
-            if formula.startswith("const "):
-                lines.append(f"const {kind} {name} = {value};")
-            else:
-                lines.append(f"{name} = {rounded(dtype, value)};")
-        return [*lines, *(f"{at} = {stored(dtype, x)};" for x, at in pairs if x != "g")]
+        c, cells = self.pool.place.c, places[self.count :]
+        if self.costly:  # they hold the values themselves
+            names = [name for name, _ in elements.settings(self.kernel, [""] * 6)]
+            found = list(zip(names, cells, strict=True))
+        else:
+            found = elements.settings(self.kernel, cells)
+        head = [f"const {c.computed(self.dtype)} {name} = {value};" for name, value in found]
+        return [*head, *elements.update(self.kernel, self.dtype, places[: self.count], c)]
 
     def __call__(self, p: Any, *ins: Any) -> None:
         if 0 in p.shape:
@@ -72,8 +58,8 @@ class Update:
         if not self.costly:
             self.each(p, *ins)
             return
-        found = fresh(self.pool, (len(self.cells),), self.wide)
-        cells = [Operand(found.buf, (), (), k) for k in range(len(self.cells))]
+        found = fresh(self.pool, (self.many,), self.wide)
+        cells = [Operand(found.buf, (), (), k) for k in range(self.many)]
         self.once(*cells, *ins[self.count - 1 :])
         self.each(p, *ins[: self.count - 1], *cells)
 

@@ -23,7 +23,7 @@ from tutor.backends.python_ref import (
     scan,
     window,
 )
-from tutor.backends.signatures import TABLE_OF_KERNELS
+from tutor.backends.signatures import SIGNATURES
 
 KERNELS = {
     **elementwise.KERNELS,
@@ -41,9 +41,7 @@ KERNELS = {
 
 
 def table() -> registry.Table:
-    """`{(name, dtype): kernel}` for every line of signatures.py. One kernel serves all dtypes;
-    `guarded` checks that its operands stay within their memory, whoever the caller is."""
-    kernels = {row.name: guarded(row.name, KERNELS[row.name]) for row in TABLE_OF_KERNELS}
-    return {
-        (row.name, dtype): kernels[row.name] for row in TABLE_OF_KERNELS for dtype in row.dtypes
-    }
+    """`{(name, dtype): kernel}` for every kernel above. One kernel serves all dtypes; `guarded`
+    checks that its operands stay within their memory, whoever the caller is."""
+    kernels = {name: guarded(name, kernel) for name, kernel in KERNELS.items()}
+    return {(name, dtype): kernels[name] for name in kernels for dtype in SIGNATURES[name].dtypes}

@@ -1,18 +1,11 @@
-"""Softmax, cross entropy, and chains of any kernels: each is one kernel instead of several."""
+"""Softmax and cross entropy: each is one kernel instead of several."""
 
 from __future__ import annotations
 
-import math
-from types import SimpleNamespace
-
-from tutor._storage.layout import Shape, axes_of, contiguous_strides
-from tutor.backends import bytecode
-from tutor.backends.python_ref import elementwise, matmul, reduce
 from tutor.backends.python_ref.elementwise import exp, log
 from tutor.backends.python_ref.movement import checked
 from tutor.backends.python_ref.reduce import total
 from tutor.backends.python_ref.walk import Kernel, Operand, groups, last, read, write
-from tutor.backends.shape_rules import without
 
 
 def softmax_of(x: list[float]) -> list[float]:
@@ -63,28 +56,9 @@ def cross_entropy_grad(
     )
 
 
-def fused(out: Operand, *ins: Operand, code: str, results: int, axis: int | Shape) -> None:
-    """o0, o1, ... = the results of the instructions of `code` on i0, i1, ..., run in order"""
-    first = len(ins) + 1 - results
-    shape = out.shape if bytecode.product(code) else ins[0].shape
-    axis, dtypes = axes_of(axis, len(shape)), [x.buf.dtype for x in (out, *ins)]
-    values = {f"i{n}": x for n, x in enumerate(ins[:first])}
-    for row, dtype in bytecode.check(code, dtypes, results, shape, axis):
-        left, over = (without(shape, axis), {"axis": axis}) if row.reduces else (shape, {})
-        raw = memoryview(bytearray(math.prod(left) * dtype.itemsize))
-        z = Operand(SimpleNamespace(dtype=dtype, raw=raw), left, contiguous_strides(left), 0)
-        PARTS[row.kernel](z, *[values[arg] for arg in row.args], **over)
-        values[row.dest] = z
-    for n, result in enumerate((out, *ins[first:])):
-        write(result, read(values[f"o{n}"]))
-
-
-PARTS = {**elementwise.KERNELS, **reduce.KERNELS, **matmul.KERNELS}
-
 KERNELS: dict[str, Kernel] = {
     "softmax": softmax,
     "log_softmax": log_softmax,
     "cross_entropy": cross_entropy,
     "cross_entropy_grad": cross_entropy_grad,
-    "fused": fused,
 }

@@ -10,11 +10,11 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import zlib
 from collections.abc import Callable
 from importlib import machinery
 from typing import Any
 
-from tutor._storage import memory
 from tutor._util import interpreter, twins
 from tutor._util.context_settings import Within
 from tutor.backends import registry, signatures
@@ -32,8 +32,28 @@ def _extension() -> Any:
         if error.name != NAME:
             raise
         return None
-    memory.check_sources(module, "signatures", signatures.version())
+    _check_sources(module, "stub", _stub())
+    _check_sources(module, "signatures", signatures.version())
     return module if interpreter.has_lock() else None
+
+
+def _check_sources(module: Any, name: str, here: int | None) -> None:
+    """TutorError unless the extension was built from these sources: its number must be `here`."""
+    if here is not None and getattr(module, name, None) != here:
+        raise TutorError(
+            "to import tutor",
+            "its extension was built from older sources than these",
+            "build it again: pip install -e .",
+        )
+
+
+def _stub() -> int | None:
+    """The checksum of the extension's stub file; None if there is no such file."""
+    try:
+        with open(os.path.join(os.path.dirname(__file__), "_simd.pyi"), "rb") as file:
+            return zlib.crc32(file.read())
+    except OSError:  # in an archive, or distributed without stubs
+        return None
 
 
 def _missing() -> tuple[str, str]:
@@ -64,7 +84,7 @@ NOT_BUILT = (
     "its extension was not built",
     "install a C++ compiler (Debian, Ubuntu: apt install g++), then run pip install -e .",
 )
-_native = _extension()
+_native = twins.extension = _extension()
 FOUND, REMEDY = NOT_BUILT if _native else _missing()
 
 

@@ -8,8 +8,8 @@
 namespace tutor {
 
 #ifdef __x86_64__
-// Whether the CPU converts floats of 16 bits. That the system saves the registers this takes
-// follows from "avx", which every level that asks for this one asks for, too.
+// Whether the CPU converts 16-bit floats. The system saves the registers this takes if it has
+// "avx", which every level that asks for this one asks for as well.
 static inline bool has_f16c() {
     unsigned a, b, c, d;
     return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);

@@ -52,8 +52,7 @@ constexpr int itemsize_of[DTYPES] = {
 constexpr int MAX_DIMS = 16;   // axes of one operand
 constexpr int MAX_PARAMS = 8;  // numbers among one kernel's keyword parameters
 
-// Memory and how to walk it. The bindings have checked that every reachable index lies inside the
-// Buffer.
+// Memory and how to walk it. The bindings have checked that it cannot reach outside the Buffer.
 struct Operand {
     char* data;  // the element [0, 0, ...]
     DType dtype;
@@ -62,9 +61,9 @@ struct Operand {
     int64_t strides[MAX_DIMS];  // in elements; 0 repeats, negative walks backwards
 };
 
-// What a fused kernel does to each tile of its operands: the text that bytecode.py describes, read
-// (code.cpp). Numbers stand at places: operands at 0 to MAX_FUSED - 1, as they are counted in the
-// call, then registers, few of them, for each takes a tile of the L1 cache.
+// What a fused kernel does to each tile of its operands: the text that bytecode.py describes, as
+// read by code.cpp. Places are numbered: operands from 0 to MAX_FUSED - 1, in the order of the
+// call, then registers. These are few, because each takes a tile of the L1 cache.
 constexpr int MAX_CODE = 64;  // instructions
 constexpr int MAX_FUSED = 32;
 
@@ -118,7 +117,7 @@ struct Status {
         OutOfMemory
     } kind;
     // For IndexOutOfRange: the index, and the size of the axis. For CountDiffers: how many there
-    // are, and for how many out has room. Of a fused kernel, found says which instruction it was.
+    // are, and how many out has room for. For a fused kernel, found is the instruction.
     int64_t found, size;
 };
 
@@ -129,7 +128,7 @@ using KernelFunction = Status (*)(const Operand& out, const Operand* ins, int co
 // before the kernel runs.
 enum class Form {
     Elementwise,       // every operand has out's shape
-    Update,            // the same for those of letter T, which are written but for the first
+    Update,            // the same for those of letter T, all written except the first
                        // input; the others are cells, of one number
     Scan,              // the same, along axis[0]
     Fill,              // no inputs
@@ -144,8 +143,8 @@ enum class Form {
     Nonzero,           // out (n), x of any shape
     Pad,               // x at `before` inside out
     Cat,               // the inputs side by side along axis[0]
-    Gather,            // index and out alike; x alike but along axis[0]
-    Scatter,           // x as out; index as src; src no larger than out but along axis[0]
+    Gather,            // index and out alike; x alike except along axis[0]
+    Scatter,           // x as out; index as src; src no larger than out except along axis[0]
     IndexSelect,       // out = x with axis[0] replaced by the length of the 1-D index
     CrossEntropy,      // x (..., classes), t (...); out (...) or 0-d
     CrossEntropyGrad,  // out as x (..., classes), t (...), g (...)
@@ -153,9 +152,9 @@ enum class Form {
                     // logs (..., l) is written
     AttentionGrad,  // g as z, q, k, v, mask, z (..., l, n), logs -> as q; dk and dv are written
     Norm,           // x (..., n), and others (n) -> as x
-    NormGrad,       // g and x (..., n), w (n) -> as x; what follows, (n), is written
-    ChannelNorm,    // x (k, n, m), w and b (n) -> as x; what follows, (n), is written
-    ChannelNormGrad,  // g, x (k, n, m), w, mean, var (n) -> as x; what follows, (n), is written
+    NormGrad,       // g and x (..., n), w (n) -> as x; the others, (n), are written
+    ChannelNorm,    // x (k, n, m), w and b (n) -> as x; the others, (n), are written
+    ChannelNormGrad,  // g, x (k, n, m), w, mean, var (n) -> as x; the others, (n), are written
     Fused,            // the inputs are alike, out is that without the axes in `axis`; where
                       // it begins with a product, the others are as that is, and out, too
 };
@@ -171,7 +170,7 @@ struct Row {
     const char* types;   // as in signatures.py: out, then the inputs
     const char* params;  // names, separated by one space, as in signatures.py
     KernelFunction run;
-    const Work* work;        // of an elementwise kernel; of a cast one for each dtype of out
+    const Work* work;        // of an elementwise kernel; of a cast, one per dtype of out
     const Reducer* reducer;  // of a reduction
 };
 
@@ -183,8 +182,8 @@ struct Rows {
 // ---- what a compiler is told
 // ---------------------------------------------------------------------
 
-// Before a loop: whatever it writes, no later turn of it reads, so that it can be one over vectors
-// even where pointers might overlap for all the compiler knows.
+// Before a loop: no turn reads what an earlier one writes, so the loop can be vectorized even if
+// pointers might overlap for all the compiler knows.
 #ifdef __clang__
 #define TUTOR_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -195,9 +194,9 @@ struct Rows {
 
 // Calls task(context, i) for each i in [0, chunks), on the caller and on whichever workers are
 // awake; returns when all are done. The caller takes every chunk that no worker has begun, so a
-// busy machine costs time but never a wait for a worker that has not been scheduled. Which thread
-// runs a chunk is open, so chunks must not depend on each other, and their number must follow from
-// the sizes alone: then the thread count cannot change a result.
+// busy machine costs time but never a wait for a worker that has not been scheduled. Any thread may
+// run a chunk, so chunks must not depend on each other, and their number must follow from the sizes
+// alone: then the thread count cannot change a result.
 void parallel_for(int64_t chunks, void (*task)(void* context, int64_t chunk), void* context);
 
 int thread_count();
@@ -220,8 +219,8 @@ inline void parallel(int64_t chunks, Task&& task) {
 }  // namespace
 
 // Scratch memory, 64-byte aligned, kept per thread between calls. Slots 0..7 are independent; a
-// call for a slot invalidates what that slot held. nullptr when memory is exhausted: return
-// Status{Status::OutOfMemory}.
+// call for a slot invalidates what that slot held. nullptr if memory runs out: return
+// Status{Status::OutOfMemory} then.
 void* scratch(int slot, int64_t nbytes);
 
 }  // namespace tutor

@@ -1,5 +1,5 @@
-// The levels as C++ sees them. Which there are is decided in CMakeLists.txt alone, which writes
-// level_list.hpp.
+// The levels as C++ sees them. CMakeLists.txt alone decides which there are: it
+// writes level_list.hpp.
 #pragma once
 
 #include "kernel.hpp"

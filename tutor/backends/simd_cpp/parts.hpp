@@ -1,5 +1,5 @@
 // What elementwise kernels and reductions are made of, as functions on bytes: for the walk over
-// their operands, and for the kernel that is made of several (kernels/fused.cpp).
+// their operands, and for a kernel composed of several (kernels/fused.cpp).
 #pragma once
 
 #include "kernel.hpp"
@@ -14,8 +14,8 @@ struct Work {
     Inner inner;
     DType stored, computed;
     Inner widen, narrow;  // stored to computed and back; unused where the two are the same
-    int64_t grain;        // elements that take about 10 us, which waking a thread costs
-    // What is reported, writing nothing, of some second operands, and whether there is one.
+    int64_t grain;        // elements that take about 10 us, the cost of waking a thread
+    // The report for second operands that are refused, and the test for one. Nothing is written.
     Status::Kind refuses = Status::Ok;
     bool (*refused)(int64_t n, const void* y) = nullptr;
 
@@ -34,8 +34,8 @@ struct Lane {
     int64_t count, columns, column_stride;
 };
 
-// Partial results that wait for those which are being computed: these are merged with the first
-// ones of the list, then the outcome with the next, and so on.
+// Partial results waiting for those being computed: these are merged with the first of the list,
+// then the outcome with the next, and so on.
 struct Waiting {
     const char* partials;
     const Waiting* next;
@@ -43,20 +43,20 @@ struct Waiting {
 
 constexpr int TILE_BYTES = 512;  // partial results side by side; 32 lanes of them still fit in L1
 
-// A reduction: `lanes` says over how many partial results a block is spread, see walk/tree.hpp.
+// A reduction: a block is spread over `lanes` partial results, see walk/tree.hpp.
 struct Reducer {
     int element_size, partial_size, lanes;
     void (*clear)(char* partials, int64_t count, int64_t position);
-    // Adds `count` elements, side by side, to one partial result. Of 32 lanes: to new ones, one for
-    // each 512 of them.
+    // Adds `count` elements, side by side, to one partial result. With 32 lanes: to new ones, one
+    // for each 512 of them.
     void (*add_row)(const char* elements, int64_t count, int64_t position, char* partials);
     // Adds each row to the `columns` partial results of its lane; `position` is the first row's.
-    // Of one lane at most TILE_BYTES of them.
+    // With one lane, at most TILE_BYTES of them.
     void (*add_columns)(const Columns& from, int64_t position, char* partials);
-    // Of 32 lanes: computes one of them, and merges with it what waits.
+    // With 32 lanes: computes one of them, and merges it with what waits.
     void (*add_lane)(const Lane& lane, const Waiting* left, char* partials);
     void (*merge)(char* partials, const char* later, int64_t count);
-    // The pairwise tree over `count` partial results, one after another, to the first of them.
+    // Reduces `count` partial results, one after another, by the pairwise tree to the first.
     void (*tree)(char* partials, int64_t count);
     void (*finish)(const char* partials, int64_t count, int64_t terms, char* out, int64_t stride);
 };

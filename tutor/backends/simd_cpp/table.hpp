@@ -4,7 +4,7 @@
 //           KERNEL(add, run<Add, T>),    // for each dtype T that signatures.py gives `add`
 //           KERNEL(sub, run<Sub, T>))
 //
-// What else a row says (form, types, parameters) comes from signatures.py, by way of the generated
+// The rest of a row (form, types, parameters) comes from signatures.py, by way of the generated
 // header `arithmetic.rows.hpp`: see generate.py.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
 
-// What runs for a row, and what it is made of, for a kernel that is made of several.
+// A row's function, and the parts of it of which other kernels are made.
 struct Parts {
     KernelFunction run;
     const Work* work = nullptr;
@@ -52,7 +52,7 @@ struct RowsOf {
     static constexpr int count = COUNT;
 };
 
-// A row for each dtype of the signature; function(T{}) is what runs for the C++ type T.
+// A row for each dtype of the signature; function(T{}) gives the function for the C++ type T.
 template <const Signature& signature, class Function>
 constexpr auto rows_of(Function function) {
     RowsOf<signature.count()> all;
@@ -83,7 +83,7 @@ constexpr auto joined(const Several&... several) {
         return Parts(__VA_ARGS__);                  \
     })
 
-// A step on the way from a kernel's definition to the one in use, for float32 and with a name of
+// A step on the way from a kernel's definition to the one in use, for float32 and under a name of
 // its own: STEP(matmul, naive, ...) is "matmul.naive".
 #define STEP(kernel, step, ...)                                        \
     RowsOf<1> {                                                        \

@@ -62,8 +62,7 @@ std::atomic<int> count_in_use{default_count()};
 
 // ---- The pool -----------------------------------------------------------------------------------
 
-// True in a worker, and in a caller during its job: parallel work inside of parallel work runs
-// inline.
+// True in a worker, and in a caller during its job: parallel work inside parallel work runs inline.
 thread_local bool inside = false;
 
 class Pool {
@@ -88,7 +87,7 @@ class Pool {
         return true;
     }
 
-    // Ends the workers that are more than the thread count asks for.
+    // Ends the workers beyond the thread count.
     void end_workers() {
         std::lock_guard<std::mutex> mine(busy_);
         {
@@ -125,8 +124,8 @@ class Pool {
             done_.notify_one();
         }
     }
-    // Tells sleeping workers that there are chunks. The lock: one that has just found none must be
-    // asleep before it is woken.
+    // Tells sleeping workers that there are chunks. The lock makes sure that a worker which has
+    // just found none is asleep before it is woken.
     void wake(int64_t chunks) {
         {
             std::lock_guard<std::mutex> lock(mutex_);
@@ -145,9 +144,9 @@ class Pool {
         done_.wait(lock, done);
     }
 
-    // Whether `condition` holds within a moment: what a sleep and the wake-up from it cost. Between
-    // two looks the core is offered to whoever else wants it, so that a busy machine stays as it
-    // is.
+    // Whether `condition` holds within a moment: the time that a sleep and the wake-up from
+    // it cost. Between two looks the core is offered to other threads, so this does not
+    // slow a busy machine.
     template <class Condition>
     static bool soon(Condition condition) {
         auto end = std::chrono::steady_clock::now() + MOMENT;
@@ -174,7 +173,7 @@ class Pool {
         }
     }
 
-    // As many workers as the thread count asks for. Fewer if the system has no more to give.
+    // Starts as many workers as the thread count asks for, or fewer if the system has no more.
     void start_workers() {
         int wanted = thread_count() - 1;
         if (static_cast<int>(workers_.size()) >= wanted) return;
@@ -189,12 +188,12 @@ class Pool {
     }
 
     // Waking a thread costs about 10 us, on a virtual machine several times that, and the kernels
-    // of a training step follow each other at such distances.
+    // of a training step follow each other at such intervals.
     static constexpr std::chrono::microseconds MOMENT{100};
 
     std::mutex busy_;  // held by the thread whose job it is
 
-    // The job. Written while no chunk is left; atomic, because a late worker may look meanwhile.
+    // The job. Written while no chunk is left; atomic, because a late worker may read it meanwhile.
     std::atomic<uint64_t> ticket_{0};  // 32 bits: number of the job; 32 bits: chunks left to take
     std::atomic<Task> task_{nullptr};
     std::atomic<void*> context_{nullptr};
@@ -204,7 +203,7 @@ class Pool {
     std::condition_variable work_;
     std::condition_variable done_;
     std::vector<std::thread> workers_;
-    int needed_ = 0;  // a worker whose index is not below it ends
+    int needed_ = 0;  // workers with this index and beyond end
 };
 
 // Never destroyed: workers may sleep on it until the process is gone. The child of a fork has none

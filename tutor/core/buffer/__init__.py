@@ -12,19 +12,20 @@ on whole Buffers, outside any graph, is in tutor/core/buffer/arithmetic.py.
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 from tutor import dtype as dtypes
-from tutor._storage import array_like, bits, bounds_checks
+from tutor._storage import array_like, bits, bounds_checks, memory
+from tutor._storage.device_memory import CPU, devices
 from tutor._storage.memory import Memory, set_buffers
 from tutor._util import error_messages
 from tutor._util.callers import user_line
 from tutor._util.typing import DTypeLike, HasBuffer, TensorLike
-from tutor.backends import devices
 from tutor.core.buffer.arithmetic import Arithmetic
 from tutor.dtype import DType
-from tutor.errors import OutOfRangeError, ShapeError
+from tutor.errors import DeviceError, OutOfRangeError, ShapeError
 
 
 class Buffer(Arithmetic):
@@ -49,10 +50,10 @@ class Buffer(Arithmetic):
         return cls.from_memory(payload, dtype=found)
 
     @classmethod
-    def empty(cls, count: int, dtype: DType, device: str = devices.CPU) -> Buffer:
+    def empty(cls, count: int, dtype: DType, device: str = CPU) -> Buffer:
         """Room for `count` numbers on `device`, contents undefined. DTypeError for an invalid count
         or dtype."""
-        return cls.over(devices.empty(count, dtype, device), dtype)
+        return cls.over(memory.empty(count, dtype, device), dtype)
 
     @classmethod
     def over(cls, memory: Any, dtype: DType) -> Buffer:
@@ -64,7 +65,7 @@ class Buffer(Arithmetic):
     @classmethod
     def from_memory(
         cls, owner: HasBuffer, *, dtype: DTypeLike | None = None, copy: bool = True,
-        device: str = devices.CPU,
+        device: str = CPU,
     ) -> Buffer:  # fmt: skip
         """A Buffer of the numbers in `owner`'s memory, read as `dtype` (default: its own format).
 
@@ -86,7 +87,7 @@ class Buffer(Arithmetic):
         count = view.nbytes // found.itemsize
         if copy:
             self = cls.empty(count, found, device)
-            if device == devices.CPU:
+            if device == CPU:
                 self.memory.raw[:] = view.tobytes()
             else:
                 bounds_checks.writer(self, "a copy of memory")(view.tobytes(), 0)
@@ -166,8 +167,14 @@ class Buffer(Arithmetic):
         return _restore, (payload, self.dtype, self.device)
 
 
-def _restore(payload: bytes, dtype: DType, device: str = devices.CPU) -> Buffer:
-    return Buffer.from_memory(payload, dtype=dtype, device=devices.still(device))
+def _restore(payload: bytes, dtype: DType, device: str = CPU) -> Buffer:
+    try:
+        device = devices.of(device)
+    except DeviceError as error:
+        found = f"numbers that were on the device {device!r} are on 'cpu' now: {error.found}"
+        warnings.warn(found, stacklevel=3)
+        device = CPU
+    return Buffer.from_memory(payload, dtype=dtype, device=device)
 
 
 set_buffers([Buffer.empty(0, dtype) for dtype in dtypes.TABLE])  # templates for C++'s Buffers

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from tutor._storage.array_like import is_tensor
+from tutor._storage.bounds_checks import before_read
+from tutor._storage.device_memory import common
 from tutor._util import error_messages
 from tutor._util.atomic import exchange
 from tutor._util.typing import AnyTensor, TensorLike
-from tutor.backends import transfers
-from tutor.backends.devices import IN_USE
 from tutor.core.engine.grad_mode import asking, walking
 from tutor.core.op import OPS, Op, state_of
 
@@ -23,8 +23,6 @@ Share = tuple[AnyTensor, AnyTensor]  # an input, and its part of the gradient
 
 class Backward:
     """The part of Engine that walks the graph."""
-
-    _unfold = staticmethod(lambda root: None)  # for create_graph: tutor/programs/backward.py
 
     def backward(self, root: AnyTensor, gradient: TensorLike | None = None,
                  retain_graph: bool | None = None, create_graph: bool = False) -> None:  # fmt: skip
@@ -39,7 +37,7 @@ class Backward:
         """
         seed = self.seed(root, gradient)
         if create_graph:
-            self._unfold(root)
+            before_read.graph(root)
         keep = create_graph if retain_graph is None else retain_graph
         how = keep, create_graph, asking(create_graph)
         walk = lambda: self.store(self.arrivals(root, seed, *how), seed)  # noqa: E731
@@ -216,11 +214,11 @@ class Backward:
             if math.prod(root.shape) != 1:
                 raise error_messages.several_numbers(root)
             one = root.wrap(1, root.buf.dtype, root.shape)
-            return root.like(1) if IN_USE and root.buf.device != one.buf.device else one
+            return one if root.buf.device == one.buf.device else root.like(1)
         seed = gradient if is_tensor(gradient) else root.wrap(gradient, root.buf.dtype)
         if seed.shape != root.shape or seed.buf.dtype is not root.buf.dtype:
             raise error_messages.other_seed(root, seed)
-        transfers.common("backward(gradient)", (root, seed))
+        common("backward(gradient)", (root, seed))
         return seed if seed.buf.device == root.buf.device else moved(seed, root.buf.device)
 
 

@@ -9,19 +9,22 @@ steep, stay in float32 (Micikevicius et al. 2018, "Mixed precision training", se
 lists these ops with the reason, RULES is the lookup. All other ops (elementwise, views, selection)
 take their operands as they come: float32 combined with a 16-bit float gives float32.
 
-Only the Engine (tutor/core/engine/forward.py, and its twin in C++) consults RULES, and only while
-CASTING is not empty, so autocast costs nothing while it is unused. The casts are ops, so gradients
-flow back through them to float32. A backward walk runs without autocast: each op's gradient is
-computed in the dtype the op ran in.
+The Engine asks for the operands by the hook `on_op` (tutor/core/op/catalogue.py), its twin in C++
+consults RULES, and both only while CASTING is not empty, so autocast costs nothing while it is
+unused. The casts are ops, so gradients flow back through them to float32. A backward walk runs
+without autocast: each op's gradient is computed in the dtype the op ran in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from tutor._storage.array_like import is_tensor
 from tutor._util.context_settings import Around, Setting
+from tutor.core.op import Op
+from tutor.core.op.catalogue import on_op
 from tutor.dtype import DType, bfloat16, float16, float32
 from tutor.errors import DomainError
 
@@ -61,6 +64,11 @@ def autocast_dtype() -> DType | None:
     return casting.get() if CASTING else None
 
 
+def operands_of(op: Op) -> tuple[Any, ...]:
+    """The operands of an op, cast as its rule requires here."""
+    return operands(RULES[op.name], op.inputs) if op.name in RULES else op.inputs
+
+
 def operands(rule: str, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     """The operands of an op with that rule, cast as autocast requires here. float64 is not cast."""
     lower = autocast_dtype()
@@ -96,3 +104,6 @@ class autocast(Around[DType | None]):  # noqa: N801 - read as a verb: with autoc
 
 def _named(name: object) -> DType | None:
     return next((dtype for dtype in NARROW if dtype.name == name), None)
+
+
+on_op.provide(casts=CASTING, operands=operands_of, cast_nothing=partial(casting.variable.set, None))

@@ -5,23 +5,25 @@ from __future__ import annotations
 import itertools
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from tutor import dtype as dtypes
 from tutor._storage import bounds_checks
 from tutor._storage.array_like import is_number, is_tensor
+from tutor._storage.device_memory import common, is_constant
 from tutor._util import error_messages
 from tutor._util.typing import TensorLike, Walked
-from tutor.backends import parameters, transfers
 from tutor.backends.shape_rules import counted_axis
 from tutor.backends.step import NONE, Step, emit
 from tutor.core.buffer import Buffer
-from tutor.core.engine.casting import CASTING, RULES, operands
 from tutor.core.engine.grad_mode import is_grad_enabled
 from tutor.core.op import OPS, Op
+from tutor.core.op.catalogue import check_parameters, on_op
 from tutor.core.tensor import TensorBase
 from tutor.dtype import DType
 
+OBSERVERS: list[Callable[[Op, Any], object]] = []  # get each Op that has run, and its result
 serials = itertools.count()
 walk_of = operator.attrgetter("buf", "shape", "strides", "offset")
 
@@ -32,22 +34,21 @@ class Forward:
     def run(self, op: Op) -> Any:
         """Execute `op` and return its result: prepare, emit, remember."""
         error_messages.check_operands(op)
-        if CASTING and op.name in RULES:
-            op.inputs = operands(RULES[op.name], op.inputs)
+        if on_op.casts:
+            op.inputs = on_op.operands(op)
         self.bring_together(op)
         if op.params or op.defaults or op.required:
             op.params = {**op.defaults, **op.params}
-            parameters.check(op)
+            check_parameters(op)
         if op.settles and (done := op.settle()) is not None:
             return done
         if op.promotes is None:
             error_messages.check_tensors(op, op.inputs)
         if op.kernel is None:
             return self.remember(op, op.forward(*op.inputs, **op.params))
-        step = self.prepare(op)
+        step: Any = self.prepare(op)
         emit(step)
-        out: Any = step.out
-        return self.remember(op, op.finish(out) if op.finishes else out)
+        return self.remember(op, op.finish(step.out) if op.finishes else step.out)
 
     def prepare(self, op: Op) -> Step:
         """The kernel call for `op`: its result, inferred and allocated, and its inputs with the
@@ -57,7 +58,7 @@ class Forward:
             shapes = [x.shape for x in inputs]
             op.params["axis"] = counted_axis(op.signature.form, op.params["axis"], shapes)
         shape, dtype = op.infer(*inputs, **op.params)
-        device = transfers.common(op.name, inputs)
+        device = common(op.name, inputs)
         out = inputs[0].over(Buffer.empty(math.prod(shape), dtype, device), shape)
         ins = inputs if form.walks is None else form.walks(shape, inputs, op.params)
         params = {n: op.params[n] for n in op.kernel_params} if op.kernel_params else NONE
@@ -72,6 +73,8 @@ class Forward:
                 op.record(out, needs, next(serials))
                 out.op = op
             out.requires_grad = graph
+        for observer in OBSERVERS:
+            observer(op, out)
         return out
 
     def call(self, kernel: str, dtype: DType, out: Walked, *ins: Walked, **params: Any) -> None:
@@ -90,7 +93,7 @@ class Forward:
         if source.buf.overlaps(target.buf):  # read all before writing any
             source = source.copy()
         source = source.alias().cast(target.buf.dtype)
-        if source.buf.device != target.buf.device and not transfers.is_constant(source):
+        if source.buf.device != target.buf.device and not is_constant(source):
             source = OPS["transfer"](source, device=target.buf.device).apply()
         source = source.expand(target.shape)
         target.buf.touch()
@@ -100,7 +103,7 @@ class Forward:
         """Execute the elementwise `op` and write its result to `target`, which has its shape."""
         self.check_writable(target)
         dtype, inputs = target.buf.dtype, op.inputs
-        transfers.common(op.name, inputs)
+        common(op.name, inputs)
         # Write straight into target, unless that overwrites a number still to be read. (Floats
         # only: an integer kernel may fail halfway, as division by 0 does.)
         if dtype.is_float and inputs[op.key].buf.dtype is dtype and all(

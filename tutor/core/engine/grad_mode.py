@@ -16,7 +16,7 @@ from contextvars import copy_context
 from typing import Any, TypeVar, overload
 
 from tutor._util.context_settings import Block, F, Setting, Within
-from tutor.core.engine.casting import CASTING, casting
+from tutor.core.op.catalogue import on_op
 
 T = TypeVar("T")
 
@@ -102,8 +102,8 @@ def walking(create_graph: bool, function: Callable[..., T], *args: Any, stores: 
     if `create_graph`, and runs without autocast: each gradient is computed in the dtype its op ran
     in. `stores` marks a backward(), which stores `.grad`."""
     context = recording.context(create_graph)
-    if CASTING:
-        context.run(casting.variable.set, None)
+    if on_op.casts:
+        context.run(on_op.cast_nothing)
     outer = _walk.todo
     todo: list[Callable[[], object]] | None = [] if stores else None
     _walk.todo = todo

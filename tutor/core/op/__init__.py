@@ -93,7 +93,6 @@ class Op(Edges):
     finishes: ClassVar[bool] = False
     differentiable: ClassVar[bool] = False
     execute: ClassVar[Callable[[Op], Any]]  # runs an Op: set by the Engine
-    _doubt: ClassVar[Callable[[], None]] = lambda: None  # set by doubt.py
 
     __slots__ = (
         "hooks", "kept", "needs", "params", "saved", "serial", "shape", "states",
@@ -102,8 +101,6 @@ class Op(Edges):
     def __init_subclass__(cls, abstract: bool = False) -> None:
         super().__init_subclass__()
         catalogue.read(cls, Op, abstract)
-        if not abstract:
-            cls._doubt()
 
     def __init__(self, *inputs: Any, **params: Any) -> None:
         self.inputs = inputs

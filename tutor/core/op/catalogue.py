@@ -1,18 +1,25 @@
 """The catalogue: every Op class by its name, and the attributes derived from its declarations.
 
 A class is read once, when it is created. The Engine and its twin in C++ therefore find everything
-about an op in plain attributes, and never inspect the signatures of its methods.
+about an op in plain attributes, and never inspect the signatures of its methods. At the end, what
+the Engine checks of a call's parameters: which ones an op takes, and the values allowed for a name.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from operator import itemgetter
+from types import MappingProxyType
 from typing import Any
 
-from tutor.backends.parameters import KINDS
+from tutor import dtype as dtypes
+from tutor._storage.layout import checked_shape, positive
+from tutor._util import checks
+from tutor._util.hooks import Hook
 from tutor.backends.shape_rules import FORMS
 from tutor.backends.signatures import SIGNATURES
+from tutor.errors import ArgumentError, DomainError, NumberRangeError, ShapeError
 
 STARRED, DOUBLY_STARRED = 4, 8  # *args and **kwargs in co_flags: inspect.CO_VARARGS, CO_VARKEYWORDS
 OPS: dict[str, Any] = {}  # typed in tutor.core.op: dict[str, type[Op]]
@@ -22,6 +29,24 @@ OWN = {
     "differentiable": "backward", "settles": "settle", "finishes": "finish", "infers": "infer",
     "is_view": "layout",
 }  # fmt: skip
+
+
+# ---- hook: what is done to an op -----------------------------------------------------------------
+
+
+class OnOp(Hook):
+    """What the Engine asks about an op that is not the op's own: nothing, by default."""
+
+    made: Callable[[Any], None] = staticmethod(lambda cls: None)  # called with each new class
+    casts: Mapping[Any, Any] = MappingProxyType({})  # while it is empty, no operands are cast
+    operands: Callable[[Any], tuple[Any, ...]] = staticmethod(lambda op: op.inputs)  # as cast
+    cast_nothing: Callable[[], object] = staticmethod(lambda: None)  # in this context, from here on
+
+
+on_op = OnOp()  # answered by tutor/core/engine/casting.py, and `made` by tutor/functions/doubt.py
+
+
+# ---- reading a class -----------------------------------------------------------------------------
 
 
 def read(cls: Any, base: Any, abstract: bool) -> None:
@@ -42,6 +67,7 @@ def read(cls: Any, base: Any, abstract: bool) -> None:
     cls.save_positions = tuple(-1 if n == "out" else cls.takes.index(n) for n in cls.saves)
     cls.pick = itemgetter(*cls.save_positions) if cls.saves else None
     OPS[cls.name] = cls
+    on_op.made(cls)
 
 
 def _read_rule(cls: Any) -> None:
@@ -75,3 +101,72 @@ def _read_rule(cls: Any) -> None:
     cls.accepts = None if anything else frozenset(known)
     if cls.kernel is not None:  # the op itself checks those with defaults
         cls.checked = tuple(sorted((KINDS.keys() & known) - cls.defaults.keys()))
+
+
+# ---- the parameters of a call --------------------------------------------------------------------
+
+# An axis is not checked here, since that depends on the shapes (shape_rules.counted_axis), nor are
+# the parameters of a view, which its own layout checks.
+
+
+def _count(what: str, value: Any) -> int:
+    return positive(value, what)
+
+
+def _pair(what: str, value: Any) -> tuple[int, ...]:
+    found = checked_shape(value, what)
+    if len(found) != 2:
+        raise ShapeError(what, f"{len(found)} sizes", "give two: (3, 3)")
+    return found
+
+
+def _number(what: str, value: Any) -> Any:
+    try:
+        float(checks.number(what, value))
+    except OverflowError:
+        raise NumberRangeError(what, "no float can hold it", "give a smaller number") from None
+    return value
+
+
+def _at_least_0(what: str, value: Any) -> float:
+    return float(checks.number(what, _number(what, value), 0, nan=False))
+
+
+def _chance(what: str, value: Any) -> float:
+    chance = float(checks.number(what, value, 0, 1, nan=False))
+    if chance == 1:
+        raise DomainError(what, f"{value}: nothing stays", "give a number below 1")
+    return chance
+
+
+def _dtype(what: str, value: Any) -> dtypes.DType:
+    return dtypes.of(value)
+
+
+KINDS: dict[str, Callable[[str, Any], Any]] = {
+    **dict.fromkeys(("stride_h", "stride_w", "dilation_h", "dilation_w", "groups"), _count),
+    "size_h": _count, "size_w": _count, "size": _pair, "scale": _number,
+    "eps": _at_least_0, "p": _chance,
+    "dtype": _dtype,
+}  # fmt: skip
+
+
+def check_parameters(op: Any) -> None:
+    """Raise ArgumentError for a parameter that is unknown or missing, another TutorError for a
+    value that the kernel, or the rule of its form, cannot use."""
+    params = op.params
+    if op.accepts is not None and not op.accepts.issuperset(params):
+        wrong = next(n for n in params if n not in op.accepts)
+        raise ArgumentError(
+            f"{op.name}({wrong}=...)",
+            f"there is no parameter {wrong!r}",
+            f"its parameters are {', '.join(sorted(op.accepts)) or 'none'}",
+        )
+    if missing := sorted(op.required - params.keys()):
+        raise ArgumentError(
+            f"{op.name} without {', '.join(missing)}",
+            f"it was given {', '.join(params) or 'no parameters'}",
+            f"write apply({op.name!r}, ..., {', '.join(f'{n}=...' for n in missing)})",
+        )
+    for name in op.checked:
+        params[name] = KINDS[name](f"{op.name}({name}=...)", params[name])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tutor._storage import memory
+from tutor._util import twins
 
 
 class Edges:
@@ -18,5 +18,5 @@ class Edges:
     inputs: tuple[Any, ...]
 
 
-if memory._simd:
-    Edges = memory._simd.Edges  # type: ignore[misc]  # its twin in C++
+if twins.extension:
+    Edges = twins.extension.Edges  # type: ignore[misc]  # its twin in C++

@@ -8,12 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tutor.backends.bytecode import Instruction, after_first, parse, text
-from tutor.backends.codegen.chains import Values
-from tutor.backends.codegen.expressions import (
-    loaded,
-    refused,
-    stored,
-)
+from tutor.backends.codegen.chains import Chain
+from tutor.backends.codegen.expressions import refused
 from tutor.backends.codegen.loops import Lines, Var, loops, named
 from tutor.backends.step import Step
 from tutor.programs.source import products
@@ -33,19 +29,32 @@ def fused(call: Call) -> Function | None:
         return None
     if reductions := [each for each in chain if each.reduces]:
         (last,) = reductions
-        rest = [each for each in chain if not each.reduces]
         over = split(call, call.walks[1].shape, call.step.params["axis"])
 
         def term(kept: Sequence[Var], position: Sequence[str]) -> tuple[list[Lines], str]:
-            found = Chain(call, lambda k: placed(call, k, kept, position, over.terms), chain)
-            body = found.statements(rest)
-            return [*body, *found.results(but=last.dest)], found.values[last.args[0]][0]
+            found, body = one(call, chain, lambda k: placed(call, k, kept, position, over.terms))
+            return body, found.values[last.args[0]][0]
 
         return written(call, last.kernel, last.dtype, over, term)
     variables = named(call.any_order())
-    found = Chain(call, lambda k: call.place(k, variables), chain)
-    body = [*found.statements(chain), *found.results()]
-    return Function(*loops(variables, *body))
+    return Function(*loops(variables, *one(call, chain, lambda k: call.place(k, variables))[1]))
+
+
+def one(
+    call: Call, rows: Sequence[Instruction], place: Callable[[int], str]
+) -> tuple[Chain, list[Lines]]:
+    """The chain for one element of the operands, and its statements. What is reduced is not among
+    the results written here."""
+    results = int(str(call.step.params["results"]))
+    inputs = len(call.walks) - results
+    chain = Chain(
+        call.c, rows, [call.dtype(k) for k in range(1, inputs + 1)],
+        [place(k) for k in range(1, inputs + 1)],
+    )  # fmt: skip
+    body = chain.statements()
+    left = [n for n in range(results) if f"o{n}" in chain.values]
+    writes = chain.writes([f"o{n}" for n in left], [place(inputs + n if n else 0) for n in left])
+    return chain, [[line] for line in (*body, *writes)]
 
 
 def behind(call: Call, chain: Sequence[Instruction]) -> Function | None:
@@ -66,37 +75,3 @@ def behind(call: Call, chain: Sequence[Instruction]) -> Function | None:
     made = PRODUCTS[first.kernel](Call(number, product, call.names, call.c))
     found = fused(Call(number, then, call.names, call.c))
     return found and Function(*made.body, *found.body, parts=made.parts)
-
-
-class Chain(Values):
-    """The values of a chain for one element of a step's operands."""
-
-    def __init__(
-        self, call: Call, place: Callable[[int], str], chain: Sequence[Instruction]
-    ) -> None:
-        super().__init__(call.c)
-        self.call, self.place, self.chain = call, place, chain
-        results = int(str(call.step.params["results"]))
-        self.inputs = len(call.walks) - results
-        self.operand = {"o0": 0} | {f"o{n}": self.inputs + n for n in range(1, results)}
-
-    def statements(self, chain: Sequence[Instruction]) -> list[Lines]:
-        """A constant for each input that is used several times, and for each instruction."""
-        body: list[Lines] = []
-        every = [arg for each in self.chain for arg in each.args]
-        for n in range(self.inputs):
-            name, dtype = f"i{n}", self.call.dtype(n + 1)
-            text = loaded(dtype, self.place(n + 1))
-            if every.count(name) > 1:
-                body.append([f"const {self.call.c.computed(dtype)} {name} = {text};"])
-                text = name
-            self.values[name] = text, dtype
-        return [*body, *([self.statement(each)] for each in chain)]
-
-    def results(self, but: str = "") -> list[Lines]:
-        """The writes of all results, after all reads: a result may overwrite an input."""
-        return [
-            [f"{self.place(k)} = {stored(self.values[name][1], self.values[name][0])};"]
-            for name, k in self.operand.items()
-            if name != but
-        ]

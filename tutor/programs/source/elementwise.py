@@ -2,57 +2,27 @@
 
 from __future__ import annotations
 
-from tutor.backends.codegen.dialect import HALVES
-from tutor.backends.codegen.expressions import (
-    MOVES,
-    cast,
-    expression,
-    loaded,
-    operands,
-    refused,
-    rounded,
-    stored,
-    uses,
-)
+from tutor.backends.codegen import elements
+from tutor.backends.codegen.expressions import refused
 from tutor.backends.codegen.loops import Lines, joined, loops, named, ordered, summed
 from tutor.backends.codegen.updates import UPDATES
-from tutor.dtype import DType, float64
+from tutor.dtype import float64
 from tutor.programs.source.call import Call, Function
 
 
 def elementwise(call: Call) -> Function:
     """out[i] = f(x[i], y[i], ...): one loop, or as many as the operands' layouts require."""
-    step, c = call.step, call.c
     variables = named(call.any_order())
     places = [call.place(k, variables) for k in range(len(call.walks))]
     dtypes = [call.dtype(k) for k in range(len(call.walks))]
-    body: list[Lines] = []
-    if step.kernel == "cast":
-        of, to = dtypes[1], dtypes[0]
-        several = to.is_integer and of.is_float
-        x = once(body, "x", loaded(of, places[1]), of, call, several)
-        value = stored(to, cast(to, of, x, c))
-    else:
-        moved = step.kernel in MOVES and step.dtype in HALVES
-        args = []
-        for k, letter in enumerate(operands(step.kernel), 1):
-            text = places[k] if moved and dtypes[k] in HALVES else loaded(dtypes[k], places[k])
-            several = uses(step.kernel, step.dtype, letter) > 1
-            args.append(once(body, letter, text, dtypes[k], call, several))
-        value = expression(step.kernel, step.dtype, args, c)
-        if not moved:
-            value = stored(dtypes[0], value)
-    body.append([f"{places[0]} = {value};"])
+    body = elements.elementwise(call.step.kernel, call.step.dtype, dtypes, places, call.c)
     check = refusal(call)
-    return Function(*check, *loops(variables, *body), refuses=bool(check))
+    return Function(*check, *loops(variables, *lines_of(body)), refuses=bool(check))
 
 
-def once(body: list[Lines], name: str, text: str, dtype: DType, call: Call, several: bool) -> str:
-    """The operand as it is used; an operand used several times gets a name first."""
-    if not several:
-        return text
-    body.append([f"const {call.c.computed(dtype)} {name} = {text};"])
-    return name
+def lines_of(body: Lines) -> list[Lines]:
+    """Each line as a statement."""
+    return [[line] for line in body]
 
 
 def refusal(call: Call) -> list[Lines]:
@@ -90,46 +60,23 @@ def arange(call: Call) -> Function:
     if dtype.is_integer:
         unsigned = c.unsigned(dtype)
         first, by = (f"({unsigned}){c.whole(int(n), dtype)}" for n in (start, step))  # type: ignore[call-overload]
-        value = f"({c.computed(dtype)})({first} + {by} * ({unsigned}){number})"
+        count = ""
     else:
         first, by, count = (c.number(float(n), float64) for n in (start, step, parts))  # type: ignore[arg-type]
-        value = f"{first} + {by} * ((double){number} / {count})"
-        value = f"round_to_odd({value})" if dtype in HALVES else value
-    return Function(*loops(variables, [f"{call.place(0, variables)} = {stored(dtype, value)};"]))
-
-
-# ---- optimizer steps -----------------------------------------------------------------------------
+    value = elements.arange(dtype, number, first, by, count, c)
+    return Function(*loops(variables, [f"{call.place(0, variables)} = {value};"]))
 
 
 def update(call: Call) -> Function:
     """An optimizer's step: read the parameter and the state, and overwrite them."""
-    c, dtype = call.c, call.step.dtype
-    letters, cells, formulas = UPDATES[call.step.kernel]
-    kind, count = c.computed(dtype), len(letters)
-    head: list[Lines] = []
-    values = [call.place(k) for k in range(count, len(call.walks))]
-    for cell in cells:
-        name, value = cell.format(*values).split(" = ")
-        head.append(
-            [f"const {kind} {name} = {value if dtype is float64 else f'({kind})({value})'};"]
-        )
+    c, dtype, kernel = call.c, call.step.dtype, call.step.kernel
+    kind, count = c.computed(dtype), len(UPDATES[kernel][0])
+    cells = [call.place(k) for k in range(count, len(call.walks))]
+    head = [
+        [f"const {kind} {name} = {value if dtype is float64 else f'({kind})({value})'};"]
+        for name, value in elements.settings(kernel, cells)
+    ]
     variables = named(call.any_order(*range(count)))
     places = [call.place(k, variables) for k in range(count)]
-    body: list[Lines] = [
-        [f"{'const ' * (letter == 'g')}{kind} {letter} = {loaded(dtype, place)};"]
-        for letter, place in zip(letters, places, strict=True)
-    ]
-    for formula in formulas:
-        name, value = formula.removeprefix("const ").split(" = ")
-        if dtype is not float64:
-            value = value.replace("sqrt(", c.called("sqrt", False) + "(")
-        if formula.startswith("const "):
-            body.append([f"const {kind} {name} = {value};"])
-        else:
-            body.append([f"{name} = {rounded(dtype, value)};"])
-    body += [
-        [f"{place} = {stored(dtype, letter)};"]
-        for letter, place in zip(letters, places, strict=True)
-        if letter != "g"
-    ]
-    return Function(*head, *loops(variables, *body))
+    body = elements.update(kernel, dtype, places, c)
+    return Function(*head, *loops(variables, *lines_of(body)))

@@ -7,11 +7,11 @@ import threading
 from collections.abc import Sequence
 
 from tutor._storage.memory import Holder, Memory
-from tutor.backends.cases.operands import Block
 from tutor.backends.step import Step, emit
 from tutor.errors import DomainError, ShapeError
 from tutor.programs.program import Program, Slot, Walk, walks
 from tutor.programs.source.text import functions_of, slots_of
+from tutor.testing.cases.operands import Block
 
 CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
 

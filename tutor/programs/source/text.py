@@ -15,8 +15,7 @@ from tutor.backends.codegen.expressions import EXPRESSIONS
 from tutor.backends.codegen.helpers import needed
 from tutor.backends.codegen.loops import Lines, indented
 from tutor.backends.codegen.updates import UPDATES
-from tutor.backends.matrix_signatures import signature_of
-from tutor.backends.signatures import SIGNATURES
+from tutor.backends.signatures import SIGNATURES, signature_of
 from tutor.backends.step import Step
 from tutor.programs.program import Program, Slot, walks
 from tutor.programs.source import chain, elementwise, moving, products, reductions, scores

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tutor._storage.memory import kept
 from tutor.backends.codegen.dialect import C99
-from tutor.data.mnist import SHAPES
+from tutor.data.sets.mnist import SHAPES
 from tutor.dtype import float32, uint8
 from tutor.errors import RecordError
 from tutor.programs.jit import Jitted

@@ -17,10 +17,6 @@ from typing import Any, cast
 
 from tutor._storage.bits import UNSIGNED, pack, unpack
 from tutor._storage.memory import Holder, Memory
-from tutor.backends.cases.bounds import COMPUTED, NORMAL, ROUNDOFF, SMALLEST, STEPWISE, factor
-from tutor.backends.cases.draws import Case
-from tutor.backends.cases.operands import Block
-from tutor.backends.conformance import agreement, fraction, ulps
 from tutor.backends.registry import Operand
 from tutor.backends.signatures import SIGNATURES
 from tutor.backends.step import Step, emit
@@ -32,6 +28,10 @@ from tutor.programs.source.compiler import CompilerError, load
 from tutor.programs.source.function import Compiled
 from tutor.programs.source.text import source
 from tutor.programs.source.unfold import unfolded
+from tutor.testing.cases.bounds import COMPUTED, NORMAL, ROUNDOFF, SMALLEST, STEPWISE, factor
+from tutor.testing.cases.draws import Case
+from tutor.testing.cases.operands import Block
+from tutor.testing.conformance import agreement, fraction, ulps
 
 Images = dict[Slot, bytes]
 DRAWS = (None, 0, 1)  # fillings of integers, each of which may be an index, a divisor, a count

@@ -12,7 +12,7 @@ namespace tutor {
 
 namespace {
 
-// An index that is no position, or a target that is no class.
+// The error for an index out of range, or for a target that is no class.
 PyObject* out_of_range(const Row& row, const Status& status, const Operand* operands,
                        const Params& params) {
     const bool selects = params.axis_count > 0;  // a target's axis is the last one, of the classes
@@ -30,7 +30,7 @@ PyObject* out_of_range(const Row& row, const Status& status, const Operand* oper
 }  // namespace
 
 double work_of(const Row& row, const Operand* operands, int count, const Params& params) {
-    double work = 0;  // a double, for the sum may not fit into 64 bits
+    double work = 0;  // a double because the sum may exceed 64 bits
     for (int i = 0; i < count; ++i) work += numel(operands[i]);
     const bool begins = row.form == Form::Fused && params.code.product > 0;  // with a product
     if (row.form == Form::MatMul || row.form == Form::Linear || begins) {
@@ -48,9 +48,9 @@ double work_of(const Row& row, const Operand* operands, int count, const Params&
     return work;
 }
 
-// Where Python ends meanwhile, it ends this thread (until 3.13) by unwinding
-// its stack. Destructors would then touch Python objects without the GIL: better to wait here for
-// the end of the process, as 3.14 does.
+// If Python ends meanwhile, it ends this thread (until 3.13) by unwinding its stack. Destructors
+// would then touch Python objects without the GIL, so the thread waits here for the end of the
+// process, as 3.14 does.
 void come_back(PyThreadState* thread) {
     struct Wait {
         bool armed = true;
@@ -95,7 +95,7 @@ PyObject* result_of(const Row& called, const Status& status, const Operand* oper
     Py_RETURN_NONE;
 }
 
-// Atomic, for others may draw from the same stream meanwhile: a Plan does not hold the GIL.
+// Atomic because others may draw from the same stream meanwhile: a Plan does not hold the GIL.
 void take_blocks(const Operand* operands, Params* params) {
     const uint64_t* seed = reinterpret_cast<const uint64_t*>(operands[1].data);
     uint64_t* counter = reinterpret_cast<uint64_t*>(operands[2].data);

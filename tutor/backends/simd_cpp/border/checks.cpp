@@ -12,7 +12,7 @@ namespace {
 
 // ---- Dtypes -------------------------------------------------------------------------------------
 
-// What a sum of `dtype` gives. The enum has bool and the signed integers first, then the unsigned.
+// The dtype of a sum. The enum has bool and the signed integers first, then the unsigned.
 DType sum_of(DType dtype) { return dtype <= Int64 ? Int64 : dtype <= UInt64 ? UInt64 : dtype; }
 
 // The letter of row.types for operand i. A '+' repeats the last one.
@@ -44,7 +44,7 @@ const char* demand_of_layer(Form form) {
     }
 }
 
-// The same of each form.
+// The same for each form.
 const char* demand_of(Form form) {
     switch (form) {
         case Form::Elementwise:
@@ -102,7 +102,7 @@ const char* demand_of(Form form) {
     }
 }
 
-// Of a kernel that updates what it reads: operands of letter T are as out, the others are cells.
+// For a kernel that updates what it reads: operands of letter T are as out, the others are cells.
 bool updated(const Row& row, const Operands& operands) {
     for (int i = 1; i < operands.count(); ++i) {
         const bool cell = letter_of(row, i) != 'T';
@@ -118,7 +118,7 @@ bool all_alike(const Operands& operands, const Operand* found) {
     return true;
 }
 
-// Whether out is what the rule makes of the inputs, and these are already as the kernel walks them.
+// Whether out is what the rule infers, and the inputs are already as the kernel walks them.
 bool fits(const Row& row, const Operands& operands, const Params& params) {
     if (row.form == Form::Update) return updated(row, operands);
     std::vector<Operand> found(&operands[0], &operands[0] + operands.count());

@@ -33,7 +33,7 @@ ByName names_of(const Level& level) {
     return found;
 }
 
-// Those of the level that `row` is of.
+// The kernels on the level of `row`, by name.
 const ByName& beside(const Row& row) {
     static const std::vector<ByName> all = [] {
         std::vector<ByName> found;
@@ -67,7 +67,7 @@ std::string_view word(std::string_view* text) {
     return found;
 }
 
-// Takes all up to the first `end` off the front, and that itself. false if there is none.
+// Takes the text up to the first `end`, and that, off the front. false if there is no `end`.
 bool split(std::string_view* text, char end, std::string_view* part) {
     const size_t at = text->find(end);
     *part = text->substr(0, at);
@@ -75,7 +75,7 @@ bool split(std::string_view* text, char end, std::string_view* part) {
     return at != part->npos;
 }
 
-// A place as it is written: its letter and its number, as in r12.
+// A place as written: its letter and its number, as in r12.
 struct Name {
     char letter = 0;
     int number = 0;
@@ -93,11 +93,11 @@ struct Name {
 
 // ---- Reading ------------------------------------------------------------------------------------
 
-// What a register of that name holds from some point of the reading on, and in which tile.
+// A value that a register of that name holds from some instruction on, and its tile.
 struct Value {
     int name;
     DType dtype;
-    int tile, last;  // last: which instruction reads it, or writes what nobody reads
+    int tile, last;  // last: its last reader, or its writer if nothing reads it
 };
 
 class Reader {
@@ -105,7 +105,7 @@ class Reader {
     Reader(const Row& row, const Operands& operands, Params* params)
         : kernels_(beside(row)), operands_(operands), params_(*params), code_(params->code) {}
 
-    // false if anything is not as bytecode.py has it, which then says what.
+    // false if anything deviates from bytecode.py, which then says what.
     bool read(std::string_view text) {
         const int count = operands_.count();
         const double results = params_.number[0];
@@ -128,7 +128,7 @@ class Reader {
     }
 
   private:
-    // Which operand result k is: out, or one of the last.
+    // The operand that result k is: out, or one of the last.
     int result(int k) const { return k == 0 ? 0 : operands_.count() - code_.results + k; }
 
     bool instruction(std::string_view line) {
@@ -177,13 +177,13 @@ class Reader {
         return true;
     }
 
-    // Finds the kernel of that name: for the dtype `*made`, or that gives it if it takes any. Then
-    // `*made` is what it gives.
+    // Finds the kernel of that name for the dtype `*made`, or, if it takes any dtype, the one that
+    // gives `*made`. Sets `*made` to the dtype of its result.
     bool choose(std::string_view name, const DType* from, DType* made, Instruction* step) {
         const auto kernel = kernels_.find(name);
         if (kernel == kernels_.end() || step->args == 0) return false;
         const DType named = *made;
-        const Row* row = kernel->second[named];  // of a cast, too: it is there for all dtypes
+        const Row* row = kernel->second[named];  // for a cast as well: it has all dtypes
         if (!row) return false;
         const bool product = row->form == Form::MatMul || row->form == Form::Linear;
         const bool reduces = row->form == Form::Reduce && row->reducer;
@@ -241,7 +241,7 @@ class Reader {
         return true;
     }
 
-    // The largest of no elements.
+    // Whether the step would choose, say, the largest of no elements.
     bool none_to_choose(const Instruction& step) const {
         const std::string_view name = step.row->name;
         if (name == "sum" || name == "prod" || name == "mean") return false;
@@ -250,8 +250,8 @@ class Reader {
         return false;
     }
 
-    // Gives each register a tile, which another has once nobody reads it any more. One that an
-    // instruction reads can be the one it writes only if its elements are of the same size.
+    // Gives each register a tile, which is reused after the register's last read. An instruction
+    // can write to a tile that it reads only if the elements have the same size.
     void assign_tiles() {
         int free[MAX_CODE], count = 0;
         code_.registers = 0;
@@ -264,7 +264,7 @@ class Reader {
                 Value& read = values_[step.from[a] - MAX_FUSED];
                 step.from[a] = static_cast<uint8_t>(MAX_FUSED + read.tile);
                 if (read.last != i) continue;
-                read.last = -1;  // it may be there twice
+                read.last = -1;  // it may be read twice
                 if (written && itemsize_of[read.dtype] == itemsize_of[written->dtype])
                     free[count++] = read.tile;
                 else
@@ -284,12 +284,12 @@ class Reader {
     const Operands& operands_;
     const Params& params_;
     Code& code_;
-    Value values_[MAX_CODE];  // what registers have held, in order
+    Value values_[MAX_CODE];  // the values of registers, in order
     int registers_ = 0;
     bool reduces_ = false;
 };
 
-// The error for what could not be read: bytecode.py reads it once more, and says what is wrong.
+// The error for code that could not be read: bytecode.py reads it again and says what is wrong.
 bool explain(PyObject* text, const Operands& operands, const Params& params) {
     std::string formats;
     for (int i = 0; i < operands.count(); ++i) formats += "?bhiqBHIQeEfd"[operands[i].dtype];

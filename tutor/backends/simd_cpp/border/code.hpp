@@ -9,8 +9,8 @@
 namespace tutor {
 
 // Reads `text`, the code of one call of the fused kernel `row`, into params->code; the other
-// parameters are there. false, with a Python error set, if it is no code, or does not fit the
-// operands' dtypes; or if a result cannot be written.
+// parameters have been read. Returns false, with a Python error set, if the code is invalid or does
+// not fit the operands' dtypes, or if a result cannot be written.
 bool read_code(const Row& row, PyObject* text, const Operands& operands, Params* params);
 
 }  // namespace tutor

@@ -9,7 +9,7 @@ PyObject* raise(const char* type, const std::string& asked, const std::string& f
     PyObject* error =
         cls ? PyObject_CallFunction(cls, "sss", asked.c_str(), found.c_str(), advice.c_str())
             : nullptr;
-    if (error) PyErr_SetObject(cls, error);  // otherwise the error of the failed step stands
+    if (error) PyErr_SetObject(cls, error);  // otherwise the failed step has set an error
     Py_XDECREF(error);
     Py_XDECREF(cls);
     Py_XDECREF(errors);
@@ -28,7 +28,7 @@ std::string name_of(DType dtype) {
         TUTOR_FOR_EACH_DTYPE(ROW)
 #undef ROW
     };
-    std::string name = names[dtype];  // the enum's name: Python's, but for capital letters
+    std::string name = names[dtype];  // the enum's name is Python's, except for capital letters
     for (char& c : name) c = c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
     return name;
 }

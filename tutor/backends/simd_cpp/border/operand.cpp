@@ -16,8 +16,8 @@ namespace {
 enum Attribute { BUF, SHAPE, STRIDES, OFFSET, ATTRIBUTES };
 PyObject* names[ATTRIBUTES];
 
-// Where instances of a type keep the four attributes, if the type declares them in __slots__. Such
-// an attribute is a pointer at a fixed place in the object, so it can be read without a search.
+// Where instances of a type store the four attributes, if the type declares them in __slots__. Such
+// an attribute is a pointer at a fixed offset in the object, so reading it needs no search.
 struct Layout {
     PyTypeObject* type;  // kept alive, so that no other type can appear at its address
     bool slotted;
@@ -27,7 +27,7 @@ struct Layout {
 Layout layouts[8];  // the types seen last
 unsigned next_layout = 0;
 
-// Fills in where `type` keeps its attributes. false, with a Python error set, on failure.
+// Finds where `type` keeps its attributes. false, with a Python error set, on failure.
 bool learn(PyTypeObject* type, Layout* layout) {
     layout->slotted = type->tp_getattro == PyObject_GenericGetAttr;
     for (int a = 0; a < ATTRIBUTES && layout->slotted; ++a) {
@@ -48,8 +48,8 @@ bool learn(PyTypeObject* type, Layout* layout) {
     return true;
 }
 
-// The layout of `type`, a copy: asking for an attribute can run Python code that calls kernels. Its
-// type is nullptr, and a Python error set, on failure.
+// The layout of `type`, a copy: asking for an attribute can run Python code that calls kernels. On
+// failure its type is nullptr, and a Python error is set.
 Layout layout_of(PyTypeObject* type) {
     for (const Layout& layout : layouts) {
         if (layout.type == type) return layout;
@@ -112,8 +112,8 @@ bool read_integers(PyObject* tuple, int64_t* values) {
     return true;
 }
 
-// The number of elements of a shape; -1 if a size is negative or the sizes that are not 0 stand for
-// more bytes than 63 bits can count (kernels multiply some of them, whatever the others are).
+// The number of elements of a shape; -1 if a size is negative, or if the nonzero sizes mean more
+// bytes than 63 bits can count (kernels multiply some sizes, whatever the others are).
 int64_t checked_numel(const Operand& operand) {
     constexpr int64_t widest = 8;
     int64_t product = widest;
@@ -238,7 +238,7 @@ bool Operands::lay(int i, PyObject* shape, PyObject* strides, PyObject* offset, 
     if (elements > 0 && !inside(operand, *start, count)) {
         return outside(kernel, i, operand, *start, count);
     }
-    // Axes that are never walked may carry any stride. Beyond the Buffer it means nothing, and
+    // Axes that are never walked may have any stride. One beyond the Buffer means nothing, and
     // kernels could overflow by multiplying it.
     for (int d = 0; d < operand.ndim; ++d) {
         int64_t& stride = operand.strides[d];
@@ -289,7 +289,7 @@ void copy_elements(const Operand& x, const int64_t* strides, int64_t total, int6
     int64_t index[MAX_DIMS] = {};
     for (int64_t n = 0; n < total; ++n) {
         to[n] = *from;
-        for (int d = x.ndim - 1; d >= 0; --d) {  // on to the next one, as an odometer counts
+        for (int d = x.ndim - 1; d >= 0; --d) {  // to the next element, as an odometer counts
             if (!strides[d]) continue;
             from += x.strides[d];
             if (++index[d] < x.shape[d]) break;

@@ -1,4 +1,4 @@
-// Reading the operands of a kernel call, and the border check: nothing that Python hands over can
+// Reads the operands of a kernel call and checks them at the border: nothing that Python passes can
 // make a kernel read or write outside a Buffer.
 #pragma once
 
@@ -20,31 +20,31 @@ class Operands {
     Operands(const Operands&) = delete;
     Operands& operator=(const Operands&) = delete;
 
-    // Reads the Python object `from` into operand i. It may be anything with `buf`, `shape`,
-    // `strides` and `offset`. false, with a Python error set, when it is not an operand or reaches
-    // outside its Buffer. `kernel` is for the error.
+    // Reads the Python object `from` into operand i: any object with `buf`, `shape`, `strides` and
+    // `offset`. Returns false, with a Python error set, if it is not an operand or reaches outside
+    // its Buffer. `kernel` is for the error.
     bool read(int i, PyObject* from, const char* kernel);
 
     // The same for an operand that is no object: its shape, strides and offset, over memory of
-    // `count` elements of `dtype`. *start is where in it the first element stands; its address is
-    // left to whoever knows where that memory is.
+    // `count` elements of `dtype`. *start is the place of the first element in that memory; the
+    // caller, which knows where the memory is, sets the address.
     bool lay(int i, PyObject* shape, PyObject* strides, PyObject* offset, int64_t count,
              DType dtype, const char* kernel, int64_t* start);
 
-    // Whether operand i can be written: it does not borrow read-only bytes, and no two of its
-    // indices stand for one element by a stride of 0. Else a Python error is set.
+    // Whether operand i can be written: it borrows no read-only bytes, and no stride of 0 maps two
+    // of its indices to one element. If not, a Python error is set.
     bool check_writable(int i, const char* kernel) const;
 
-    // Replaces operand i, of 64-bit integers, by a copy of its own. Kernels check indices before
-    // they use them; in shared memory another thread, or out, could change one in between, and an
-    // index that points anywhere would follow. false, with a MemoryError set, if there is no room.
+    // Replaces operand i, of 64-bit integers, with its own copy. Kernels check indices before they
+    // use them; in shared memory another thread, or out, could change an index in between, and the
+    // kernel would follow it anywhere. Returns false, with a MemoryError set, if memory runs out.
     bool copy(int i);
 
-    // Operand i, to be made one that needs no check, as there is no Python object behind it; or to
-    // be walked in another way that stays within the same elements.
+    // Operand i, to be filled in without a check because no Python object is behind it, or to be
+    // walked in another way within the same elements.
     Operand& at(int i) { return operands_[i]; }
 
-    // Leaves the last ones out, which have not been read.
+    // Drops the last operands, which have not been read.
     void shrink(int count) { count_ = count; }
 
     int count() const { return count_; }
@@ -67,21 +67,21 @@ inline int64_t numel(const Operand& operand) {
     return count;
 }
 
-// Of a copy of `x` that stands alone: its strides (an axis of stride 0 stays one), and its number
+// Lays out a separate copy of `x`: sets its strides (a stride of 0 stays 0) and returns its number
 // of elements.
 int64_t lay_out_copy(const Operand& x, int64_t* strides);
 
-// Fills such a copy, of 64-bit integers.
+// Fills such a copy of 64-bit integers.
 void copy_elements(const Operand& x, const int64_t* strides, int64_t total, int64_t* to);
 
-// The error for operand i, to be written to, whose memory is borrowed from bytes that are
-// read-only. Returns false.
+// Raises the error for writing to operand i, whose memory is borrowed from read-only
+// bytes. Returns false.
 bool read_only(const char* kernel, int i);
 
-// How errors call operand i: out, input 1, input 2.
+// How errors name operand i: out, input 1, input 2.
 std::string operand_name(int i);
 
-// A Python int, cut to the nearest 64-bit integer: what is so far out fails every check anyhow.
+// A Python int, clamped to 64 bits: a value so far out fails every check anyway.
 int64_t nearest_int64(PyObject* integer);
 
 // Interns the attribute names. false, with a Python error set, when that fails.

@@ -10,7 +10,7 @@ namespace tutor {
 
 namespace {
 
-// A float as a 64-bit integer: towards 0, cut at the ends of the range; 0 for nan and infinities.
+// A float as a 64-bit integer: rounded towards 0, clamped to the range; 0 for nan and infinities.
 uint64_t integer_of(double number) {
     if (!std::isfinite(number)) return 0;
     if (number >= 0x1p64) return UINT64_MAX;
@@ -40,7 +40,7 @@ bool read_number(const Row& row, PyObject* name, PyObject* value, int i, Params*
     return false;
 }
 
-// An int or a tuple of ints into params->axis.
+// Reads an int or a tuple of ints into params->axis.
 bool read_integers(const Row& row, PyObject* name, PyObject* value, Params* params) {
     bool many = PyTuple_Check(value);
     Py_ssize_t count = many ? PyTuple_GET_SIZE(value) : 1;
@@ -62,8 +62,8 @@ bool read_integers(const Row& row, PyObject* name, PyObject* value, Params* para
     return true;
 }
 
-// Counts negative axes from the end. Each must be there, and be named once. Only reductions,
-// and what may end in one, take any number of axes.
+// Counts negative axes from the end. Each axis must exist and be named once. Only reductions, and
+// kernels that may end in one, take any number of axes.
 bool check_axes(const Row& row, int ndim, Params* params) {
     if (row.form != Form::Reduce && row.form != Form::Fused && params->axis_count != 1) {
         raise("AxisError", std::string("kernel ") + row.name,
@@ -88,7 +88,7 @@ bool check_axes(const Row& row, int ndim, Params* params) {
     return true;
 }
 
-// Sizes, strides, dilations and groups count something: each is a whole number from 1 on.
+// Sizes, strides, dilations and groups are counts: each must be an integer of at least 1.
 bool check_window(const Row& row, const Keywords& keywords, int count, const Params& params) {
     bool counts = row.form == Form::Conv || row.form == Form::ConvWeight ||
                   row.form == Form::Pool || row.form == Form::PoolGrad;
@@ -106,9 +106,9 @@ bool check_window(const Row& row, const Keywords& keywords, int count, const Par
     return true;
 }
 
-// What `given` calls `name`, nullptr if nothing.
+// The value given for `name`, or nullptr.
 PyObject* find(PyObject* name, PyObject* given, Py_ssize_t count, PyObject* const* values) {
-    for (Py_ssize_t g = 0; g < count; ++g) {  // keywords in Python source are interned, too
+    for (Py_ssize_t g = 0; g < count; ++g) {  // keywords in Python source are interned as well
         if (PyTuple_GET_ITEM(given, g) == name) return values[g];
     }
     for (Py_ssize_t g = 0; g < count; ++g) {

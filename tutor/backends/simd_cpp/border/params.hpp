@@ -16,12 +16,12 @@ struct Keywords {
     Kind kinds[MAX_PARAMS];
 };
 
-// false, with a Python error set, when memory runs out or the row has too many.
+// Returns false, with a Python error set, if memory runs out or the row has too many.
 bool make_keywords(const Row& row, Keywords* keywords);
 
-// Reads the `given` names (a tuple or nullptr) and their values. Every keyword must be given, and
-// no other: else a Python error is set and the result is false. So it is for an axis that the first
-// input does not have, or that is named twice.
+// Reads the `given` names (a tuple or nullptr) and their values. Returns false, with a Python error
+// set, unless exactly the row's keywords are given; also if the first input does not have an axis,
+// or an axis is named twice.
 bool read_params(const Row& row, const Keywords& keywords, PyObject* given, PyObject* const* values,
                  const Operands& operands, Params* params);
 

@@ -8,7 +8,7 @@ namespace tutor {
 
 namespace {
 
-// Where instances keep what this attribute of the class describes; -1 if it describes no slot.
+// The offset of the slot that this attribute of the class describes; -1 if it describes none.
 Py_ssize_t place_of(PyObject* descriptor) {
     if (!Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) return -1;
     const PyMemberDef* member = reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member;
@@ -59,7 +59,7 @@ bool Class::learn(PyObject* blank, PyObject* names) {
         if (PyDict_Size(dict.get())) found.others_ = PyDict_Copy(dict.get());
     }
     found.type_ = reinterpret_cast<PyTypeObject*>(Py_NewRef(type));
-    *this = found;  // what was learned before stays alive: somebody may be using it
+    *this = found;  // the old values stay alive: another thread may be using them
     return true;
 }
 

@@ -1,4 +1,4 @@
-// The Python classes whose instances the twin reads and makes, as Python has handed them over.
+// The Python classes whose instances the twin reads and makes, as handed over by Python.
 #pragma once
 
 #include <Python.h>
@@ -9,7 +9,7 @@
 
 namespace tutor {
 
-// An owned reference, let go of at the end of its scope.
+// An owned reference, released at the end of its scope.
 class Ref {
   public:
     Ref() = default;
@@ -36,30 +36,30 @@ class Ref {
     PyObject* object_ = nullptr;
 };
 
-// A class with __slots__. A new instance is a copy of a blank one that Python has made: so it has
-// whatever slots the class has, with the values that they begin with, also those unknown here.
+// A class with __slots__. A new instance is a copy of a blank one made by Python, so it has every
+// slot of the class with its initial value, including slots unknown here.
 class Class {
   public:
     // Finds the slots called `names` (a tuple of str) in the class of `blank`, and all others that
-    // are not empty in it. false, with a Python error set, if it has no such slot.
+    // `blank` fills. Returns false, with a Python error set, if a name is no slot.
     bool learn(PyObject* blank, PyObject* names);
 
-    // A copy of the blank instance; nullptr, with a Python error set, without memory.
+    // A copy of the blank instance; nullptr, with a Python error set, if memory runs out.
     PyObject* fresh() const;
 
-    // The same for an object that was made elsewhere and is empty so far.
+    // The same for an object made elsewhere that is still empty.
     bool fill(PyObject* object) const;
 
     PyTypeObject* type() const { return type_; }
     bool has(PyObject* object) const { return PyObject_TypeCheck(object, type_); }
     bool is_exactly(PyObject* object) const { return Py_IS_TYPE(object, type_); }
 
-    // The slot that was named in that place.
+    // The slot at that position in `names`.
     PyObject*& at(PyObject* object, int which) const {
         return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + places_[which]);
     }
 
-    // Puts `owned` into a slot, in place of what is there.
+    // Stores `owned` in a slot, replacing what is there.
     void put(PyObject* object, int which, PyObject* owned) const {
         PyObject*& slot = at(object, which);
         PyObject* before = slot;
@@ -76,7 +76,7 @@ class Class {
     PyTypeObject* type_ = nullptr;
     std::vector<Py_ssize_t> places_;
     std::vector<Value> values_;   // what fresh instances begin with
-    PyObject* others_ = nullptr;  // and, for a class with a __dict__, what is in it
+    PyObject* others_ = nullptr;  // and, for a class with a __dict__, its contents
 };
 
 // The slots, in the order in which tutor/ops/native.py names them.

@@ -1,11 +1,11 @@
 // Edges of the graph: what an Op was made of. The Python type `Edges`, on which Op is built.
 //
-// Python's collector of cycles walks all objects that could be part of one, again and again while
-// there are more of them: that took five times as long as building a long graph itself. Most of a
-// graph need not be walked one by one. An operand that only the tuple `inputs` of one Op refers to
-// is reached through this Op alone, and so is the Op that made it. Such objects are hidden from the
-// collector, and who owns them shows what they refer to in their place: a cycle through them is
-// found as ever. Python gets at them by the attribute `inputs` only, which brings them back.
+// Python's cycle collector walks all objects that could be part of a cycle, over and over as their
+// number grows: that took five times as long as building a long graph itself. Most of a graph need
+// not be walked object by object. An operand that only the tuple `inputs` of one Op refers to is
+// reached through this Op alone, and so is the Op that made it. Such objects are hidden from the
+// collector, and their owner shows it what they refer to, so a cycle through them is still found.
+// Python reaches them by the attribute `inputs` only, which brings them back.
 #include "engine/edges.hpp"
 // After Python.h:
 #include <structmember.h>
@@ -18,13 +18,13 @@ PyTypeObject* edges_type = nullptr;
 
 namespace {
 
-constexpr int MOST = 32;  // Ops hidden behind one: it takes their place whenever it is walked
+constexpr int MOST = 32;  // Ops hidden behind one: each walk of that one walks them all
 
 Edges* edges_of(PyObject* op) { return reinterpret_cast<Edges*>(op); }
 
 bool is_op(PyObject* object) { return object && given.ready && given.node.has(object); }
 
-// Whether the collector does not see it, and one reference to it is all there is.
+// Whether it has a single reference and the collector does not see it.
 bool is_hidden(PyObject* object) {
     return Py_REFCNT(object) == 1 && !PyObject_GC_IsTracked(object);
 }
@@ -71,7 +71,7 @@ void edges_dealloc(PyObject* object) {
 
 // ---- Hiding, and bringing back ------------------------------------------------------------------
 
-// Whether somebody may ask for it without a reference of his own, or is told when it goes.
+// Whether it has weak references, or a finalizer to be called.
 bool is_watched(PyObject* object) {
     PyTypeObject* type = Py_TYPE(object);
     return type->tp_finalize || type->tp_del ||
@@ -99,7 +99,7 @@ void show(PyObject* op) {
     edges_of(op)->hidden = 0;
 }
 
-// Hides what `op` was made of, as far as it owns it alone.
+// Hides the inputs of `op`, as far as it is their only owner.
 void hide_behind(PyObject* op) {
     PyObject* ins = edges_of(op)->inputs;
     if (!is_hidden_tuple(ins)) return;

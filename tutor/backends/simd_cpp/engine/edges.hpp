@@ -1,4 +1,4 @@
-// What an Op was made of, and what of that Python's collector of cycles need not walk.
+// What an Op was made of, and which parts of that Python's cycle collector need not walk.
 #pragma once
 
 #include <Python.h>
@@ -13,11 +13,11 @@ struct Edges {
 
 extern PyTypeObject* edges_type;
 
-// Hides from the collector what the Op that made `tensor` was made of, as far as that Op owns it
-// alone.
+// Hides from the collector what the Op behind `tensor` was made of, as far as that Op
+// is the only owner.
 void hide(PyObject* tensor);
 
-// An Op that is handed to Python: the collector sees it from here on. Borrowed.
+// Makes an Op that is handed to Python visible to the collector. Borrowed.
 PyObject* shown(PyObject* op);
 
 bool make_edges_type();

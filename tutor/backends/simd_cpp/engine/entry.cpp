@@ -1,4 +1,4 @@
-// The functions of the module that stand for those of the Engine in Python.
+// The module's functions that replace those of the Engine in Python.
 #include "engine/entry.hpp"
 
 #include "border/call.hpp"
@@ -9,11 +9,11 @@ namespace tutor {
 
 namespace {
 
-// How many calls were refused here though the Engine in Python has a result for them.
+// The number of calls refused here for which the Engine in Python has a result.
 long long handed_over_count = 0;
 
-// Asks the Engine in Python for what was refused. It defines what happens: mostly, it says what is
-// wrong with the call. `expected`: only that Engine can do it.
+// Passes a refused call to the Engine in Python. That Engine defines what happens; usually it says
+// what is wrong with the call. `expected`: only that Engine can do this.
 PyObject* hand_over(Twin twin, PyObject* const* args, size_t count, PyObject* names,
                     bool expected) {
     PyObject* result = PyObject_Vectorcall(given.python[twin], args, count, names);
@@ -21,7 +21,7 @@ PyObject* hand_over(Twin twin, PyObject* const* args, size_t count, PyObject* na
     return result;
 }
 
-// Runs the twin of a function, and hands over what it refuses. `function` sets *expected.
+// Runs the twin of a function, and passes on the calls it refuses. `function` sets *expected.
 template <class F>
 PyObject* attempt(Twin twin, PyObject* const* args, size_t count, PyObject* names, F function) {
     bool expected = true;
@@ -36,7 +36,7 @@ PyObject* attempt(Twin twin, PyObject* const* args, size_t count, PyObject* name
     return hand_over(twin, args, count, names, expected);
 }
 
-// An error of a method in Python or of a kernel: was it for an operand that was tampered with?
+// After an error of a kernel or of a method in Python: was an operand tampered with?
 void check_operands(PyObject* const* args, Py_ssize_t count) {
     PyObject *type, *error, *trace;
     PyErr_Fetch(&type, &error, &trace);
@@ -69,7 +69,7 @@ PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* na
     });
 }
 
-// change(name, x, y): was it done? Where it was not, tutor/methods/inplace.py goes on.
+// change(name, x, y): whether it was done. If not, tutor/methods/inplace.py carries on.
 PyObject* change(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (count != 3) return PyErr_Format(PyExc_TypeError, "change: give a name, x and y");
     bool done = false;

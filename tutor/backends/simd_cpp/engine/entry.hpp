@@ -5,7 +5,7 @@
 
 namespace tutor {
 
-// Adds apply, run, take_over and handed_over to the module. false, with a Python error set, if not.
+// Adds apply, run, take_over and handed_over. Returns false, with a Python error set, on failure.
 bool add_engine(PyObject* module);
 
 }  // namespace tutor

@@ -8,10 +8,10 @@ namespace tutor {
 
 namespace {
 
-constexpr Py_ssize_t MOST = 2 * MAX_DIMS;  // parts of a key: each axis, and as many new ones
+constexpr Py_ssize_t MOST = 2 * MAX_DIMS;  // parts of a key: every axis, and as many new ones
 
-// What of the key is no int: a position after all? An array of NumPy or a Tensor with one number
-// is, unless it is a bool; with more it is a choice of several.
+// Whether a part of the key that is no int is a position after all. An array of NumPy or a Tensor
+// with one number is, unless it is a bool; one with more numbers chooses several positions.
 bool read_position(PyObject* part, int64_t* position) {
     if (PyLong_CheckExact(part)) return read_whole(part, position);
     if (PyBool_Check(part) || !PyIndex_Check(part)) return false;
@@ -28,7 +28,7 @@ bool read_position(PyObject* part, int64_t* position) {
     return read_whole(number.get(), position);
 }
 
-// Where a slice begins, how many elements it has, and by how many it steps on.
+// Where a slice starts, how many elements it has, and its step.
 bool read_slice(PyObject* part, int64_t size, int64_t* start, int64_t* count, int64_t* step) {
     auto* slice = reinterpret_cast<PySliceObject*>(part);
     for (PyObject* end : {slice->start, slice->stop, slice->step}) {
@@ -55,7 +55,7 @@ bool choose(PyObject* part, int64_t size, int64_t stride, Walk* z) {
         return false;
     if (!slice) return true;
     z->shape[z->ndim] = count;
-    // The step may be as large as it likes where it is never taken.
+    // A step that is never taken may be of any size.
     return !__builtin_mul_overflow(stride, count > 1 ? step : 1, &z->strides[z->ndim++]);
 }
 
@@ -75,7 +75,7 @@ bool index(const Walk& x, PyObject* key, Walk* z) {
     int axis = 0, whole = x.ndim - named;
     z->ndim = 0;
     z->offset = x.offset;
-    auto keep = [&] {  // all axes that are not named
+    auto keep = [&] {  // all axes that the key does not name
         for (; whole; --whole, ++axis, ++z->ndim) {
             z->shape[z->ndim] = x.shape[axis];
             z->strides[z->ndim] = x.strides[axis];

@@ -22,7 +22,7 @@ const char* const views[] = {"none",      "own",    "reshape", "unsqueeze", "squ
 const char* const settles[] = {"never", "always",  "scalar", "vectors",
                                "bools", "indices", "axes",   "key"};
 
-// Which of the names it is; -1, with a Python error set, if none.
+// The index of the plan's value in `names`; -1, with a Python error set, if it is not among them.
 template <size_t N>
 int choice(PyObject* plan, const char* what, const char* const (&names)[N]) {
     PyObject* found = PyDict_GetItemString(plan, what);
@@ -33,7 +33,7 @@ int choice(PyObject* plan, const char* what, const char* const (&names)[N]) {
     return -1;
 }
 
-// What the plan says about one thing, borrowed; nullptr, with a Python error set, if nothing.
+// An entry of the plan, borrowed; nullptr, with a Python error set, if it is missing.
 PyObject* planned(PyObject* plan, const char* name) {
     PyObject* found = PyDict_GetItemString(plan, name);
     if (!found) PyErr_Format(PyExc_KeyError, "plan: %s is missing", name);
@@ -89,7 +89,7 @@ void forget(Info* info, PyObject* kernels) {
     Py_XDECREF(before);
 }
 
-// What all rows of this name have in common.
+// Reads what all rows of this name have in common.
 bool read_row(const Row& row, Info* info) {
     const int letters = static_cast<int>(std::strlen(row.types)) - 1;
     const char* index = std::strchr(row.types + 1, 'i');
@@ -99,13 +99,13 @@ bool read_row(const Row& row, Info* info) {
     return make_keywords(row, &info->keywords);
 }
 
-// Asks Python for the kernel, and keeps the answer.
+// Asks Python for the kernel and caches the answer.
 bool look_up(Info* info, DType dtype) {
     PyObject* args[] = {info->kernel, given.dtypes[dtype]};
     Ref found(PyObject_Vectorcall(given.lookup, args, 2, nullptr));
     if (!found) return PyErr_Clear(), false;
     const Row* row = row_of(found.get());
-    // A table may have, under this name, a row that is not its own.
+    // A table may have a foreign row under this name.
     if (row && PyUnicode_CompareWithASCIIString(info->kernel, row->name) == 0 &&
         row->dtype == dtype) {
         if (!info->keywords.names && !read_row(*row, info)) return PyErr_Clear(), false;
@@ -121,7 +121,7 @@ Info* info_of(PyObject* cls) {
     static struct {
         PyObject* cls;
         Info* info;
-    } latest[256];  // where it is found fastest
+    } latest[256];  // a direct-mapped cache
     auto& place = latest[reinterpret_cast<uintptr_t>(cls) / 64 % std::size(latest)];
     if (place.cls == cls) return place.info;
     auto found = known().find(cls);
@@ -130,7 +130,7 @@ Info* info_of(PyObject* cls) {
         if (!plan) return nullptr;
         Info* info = nullptr;
         if (plan.get() != Py_None) {
-            info = new Info{};  // it stays: somebody may be using it while a class is made anew
+            info = new Info{};  // never freed: another thread may still be using it
             if (!read_plan(plan.get(), info)) return nullptr;
         }
         Py_INCREF(cls);  // so that no other class can appear at its address

@@ -1,4 +1,4 @@
-// What a class of Op says about itself, read once, and the kernels that were found for it.
+// What a class of Op declares about itself, read once, and the kernels found for it.
 #pragma once
 
 #include <Python.h>
@@ -9,7 +9,7 @@
 
 namespace tutor {
 
-// An op that only walks in another way; Own: as its method `layout` says.
+// An op that only changes the walk; Own: as its method `layout` says.
 enum class View : uint8_t {
     None,
     Own,
@@ -22,24 +22,24 @@ enum class View : uint8_t {
     Index,
     Diagonal,
     Windows,
-    Place,  // no view: the operand put where the view of zeros is that its parameters describe
+    Place,  // no view: zeros, with the operand in the view that the parameters describe
 };
 
-// When an op's method `settle` has anything to do, beside counting its axis.
+// When an op's method `settle` has work to do besides counting its axis.
 enum class Settle : uint8_t {
     Never,
     Always,
     Scalar,   // the first operand has no axes
-    Vectors,  // an operand has less than two axes, or is of bools
+    Vectors,  // an operand has fewer than two axes, or is of bools
     Bools,    // the operand is of bools
-    Indices,  // the second operand is no Tensor of int64, or is empty; or the first has no axes
-    Axes,     // the operands have not all as many axes
-    Key,      // the key is none of ints, slices, None and Ellipsis
+    Indices,  // the second operand is not an int64 Tensor or is empty, or the first has no axes
+    Axes,     // the operands differ in their number of axes
+    Key,      // the key has anything but ints, slices, None and Ellipsis
 };
 
 struct Info {
     Class node;        // its instances are the nodes of graphs
-    PyObject* kernel;  // the kernel's name; nullptr: the op has none
+    PyObject* kernel;  // the kernel's name; nullptr if the op has none
     View view;
     Settle settle;
     int least, most;   // how many operands
@@ -47,28 +47,28 @@ struct Info {
     PyObject* casts;   // what autocast does to its operands; nullptr: nothing
     bool wants_float;  // integer operands become float32 first
     bool differentiable;
-    bool chooses;         // of none there is nothing to choose
-    bool finishes;        // has it a method to be called with the result?
-    bool keeps_dims;      // one that only puts the axes of a reduction back, with size 1?
+    bool chooses;         // chooses an element: a reduced axis must not be empty
+    bool finishes;        // has a method to be called with the result
+    bool keeps_dims;      // only restores the axes of a reduction, with size 1
     PyObject* accepts;    // names of its parameters; None: any
-    bool accepts_none;    // has it none at all?
-    PyObject* defaults;   // {name: value} of those that may be left out
-    PyObject* required;   // a tuple of the names of those that may not
-    int saves, saved[8];  // which of the operands backward needs; -1: the result
+    bool accepts_none;    // has no parameters at all
+    PyObject* defaults;   // {name: value} of the optional ones
+    PyObject* required;   // a tuple of the names of the required ones
+    int saves, saved[8];  // which operands backward needs; -1: the result
 
-    // Of the kernels found last, by dtype; good as long as the backend keeps that dict.
+    // The kernels found last, by dtype; valid as long as the backend keeps that dict.
     PyObject* found_in;
     PyObject* callables[DTYPES];
     const Row* rows[DTYPES];  // nullptr: the kernel is another backend's
-    // The same in all of these rows, which differ in their dtype alone:
+    // The same in all of these rows, which differ only in dtype:
     Keywords keywords;
-    int inputs;  // how many; at least this many if there may be `more`
+    int inputs;  // how many; the least number if there may be `more`
     bool more;
     int index;  // the operand that holds positions, 0 if none does
 };
 
-// What is known of a class of Op. nullptr with a Python error set if it cannot be had; and without
-// one if its ops are made or run in a way of their own.
+// What is known about a class of Op. nullptr with a Python error set if that fails, and without one
+// if its ops are made or run in their own way.
 Info* info_of(PyObject* cls);
 
 // The same by the name in the catalogue.
@@ -78,11 +78,11 @@ Info* info_named(PyObject* name);
 // or after its kernels have changed. Nothing, and no Python error, if there is none.
 Ref kernels_in_use();
 
-// A kernel that ops without one of their own call.
+// A kernel called by ops that have none of their own.
 Info* info_of_kernel(const char* name);
 
-// The kernel in use for that dtype: a row of ours, nullptr for another backend's. false if there is
-// none: Python will say why.
+// The kernel in use for that dtype: one of our rows, nullptr for another backend's. false if there
+// is none: Python will say why.
 bool find_kernel(Info* info, DType dtype, const Row** row);
 
 }  // namespace tutor

@@ -1,4 +1,4 @@
-// Changing a Tensor where it is, for what is simple: the twin of `x += y` in methods/inplace.py.
+// In-place changes of a Tensor, the simple cases: the twin of `x += y` in methods/inplace.py.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -12,7 +12,7 @@ namespace tutor {
 
 namespace {
 
-// The first byte of an operand and the one behind its last.
+// An operand's first byte, and the byte after its last.
 struct Bytes {
     const char *first, *end;
 };
@@ -27,7 +27,7 @@ Bytes bytes_of(const Operand& x) {
     return {x.data + low * size, x.data + (high + 1) * size};
 }
 
-// Have the two no byte in common?
+// Whether the two share no byte.
 bool are_apart(const Operand& x, const Operand& y) {
     const Bytes one = bytes_of(x), other = bytes_of(y);
     return one.end <= other.first || other.end <= one.first;
@@ -65,15 +65,15 @@ bool is_one_to_one(const Operand& x) {
     return true;
 }
 
-// Whether the result may be written over operand 1 while operand `from` is read: no number of it is
-// needed after another has taken its place.
+// Whether operand 1 can be overwritten while operand `from` is read: no number of `from` is needed
+// after another has taken its place.
 bool Run::can_write_over(const Operand& from) const {
     return same_walk(operands_[1], from) || are_apart(operands_[1], from);
 }
 
-// Writes the result over the first operand: numbers that lie row by row, of the result's shape and
-// dtype (not integers which the kernel may refuse halfway, as a division refuses 0). *done says
-// whether it has; nothing has been changed if not. false: a Python error is set.
+// Writes the result over the first operand, whose numbers must lie row by row in the result's shape
+// and dtype (integers only where the kernel cannot refuse halfway, as division refuses 0). *done
+// says whether it has; if not, nothing has changed. Returns false if a Python error is set.
 bool Run::change(bool* done) {
     PyObject* target = ins_[0];
     *done = false;
@@ -93,7 +93,7 @@ bool Run::change(bool* done) {
         return forget_error();
     Operand& out = operands_.at(0);
     const Operand& x = operands_[1];
-    // x was stretched to the result's shape: one of more axes would not be seen by its strides.
+    // x has been stretched to the result's shape; its strides do not show whether axes were added.
     if (out.dtype != dtype || out.ndim != PyTuple_GET_SIZE(part(target, T_SHAPE)) ||
         !lies_row_by_row(x) || !can_write_over(operands_[2]) ||
         !operands_.check_writable(1, row->name))
@@ -121,7 +121,7 @@ PyObject* write_over(PyObject* target, PyObject* value) {
         return forget_error(), nullptr;
     }
     const Operand& to = operands[0];
-    if (to.dtype != dtype || from.dtype != dtype) return nullptr;  // a promise that was not kept
+    if (to.dtype != dtype || from.dtype != dtype) return nullptr;  // a promise of another dtype
     if (!is_one_to_one(to) || !are_apart(to, from) || !stretch(&from, to.shape, to.ndim) ||
         !operands.check_writable(0, row->name))
         return forget_error(), nullptr;

@@ -27,13 +27,13 @@ bool read_rows(PyObject* rows, int count, DType (*to)[DTYPES]) {
     return true;
 }
 
-// A Python number as a double; what no double holds is infinite, as a float dtype rounds it.
+// A Python number as a double. One beyond a double's range is infinite, as float dtypes round it.
 double double_of(PyObject* number) {
     if (PyFloat_Check(number)) return PyFloat_AS_DOUBLE(number);
     const double value = PyLong_AsDouble(number);
     if (value == -1.0 && PyErr_Occurred()) {
         PyErr_Clear();
-        int sign;  // of what is beyond a long long, which this is
+        int sign;  // of a number beyond long long, as this one is
         PyLong_AsLongLongAndOverflow(number, &sign);
         return sign * std::numeric_limits<double>::infinity();
     }
@@ -57,8 +57,8 @@ uint16_t half_of(double value) {
     return bits;
 }
 
-// The nearest bfloat16. Through float32 it would be rounded twice, so it is counted in units of the
-// last of its 8 bits, to even; the float32 that comes of it is a bfloat16 already.
+// The nearest bfloat16. Going through float32 would round twice, so the value is rounded to even in
+// units of the last of its 8 bits; the resulting float32 is already a bfloat16.
 uint16_t bfloat_of(double value) {
     if (value != 0 && std::fabs(value) < 1e300) {
         int exponent;
@@ -72,7 +72,7 @@ uint16_t bfloat_of(double value) {
     return static_cast<uint16_t>(bits >> 16 | (std::isnan(value) ? 0x40 : 0));
 }
 
-// Whole numbers between the ends of T.
+// Integers within the range of T.
 template <class T>
 bool store_whole(PyObject* number, Number* room) {
     int overflow;

@@ -1,4 +1,4 @@
-// Python numbers beside Tensors: which dtype the two meet in, and the number's bytes in it.
+// Python numbers beside Tensors: the dtype the two meet in, and the number's bytes in it.
 #pragma once
 
 #include <Python.h>
@@ -13,20 +13,20 @@ union Number {
     char bytes[8];
 };
 
-// Whether the object is a Python number: a bool, an int or a float, or of a class built on these.
+// Whether the object is a Python number: a bool, an int, a float, or an instance of a subclass.
 bool is_number(PyObject* object);
 
-// What tutor/dtype.py says of all pairs, so that it is said there alone: meeting[a][b] is where two
-// dtypes meet, beside[k][d] what a bool, an int, a float (k) takes beside a Tensor of dtype d. Both
-// are nested tuples of positions in the table of dtypes. false, with a Python error set, if not.
+// Takes over the promotion tables of tutor/dtype.py, which alone has the rules: meeting[a][b] is
+// where two dtypes meet, beside[k][d] what a bool, int or float (k) takes beside a Tensor of dtype
+// d. Both nest tuples of positions in the table of dtypes. false, with a Python error set, if not.
 bool set_promotion(PyObject* meeting, PyObject* beside);
 
 DType meeting_of(DType a, DType b);
 DType dtype_beside(PyObject* number, DType dtype);
-DType own_dtype(PyObject* number);  // where nothing is beside it
+DType own_dtype(PyObject* number);  // with nothing beside it
 
-// The number as the bytes of a dtype, as `pack` of tutor/_storage/array_like.py has them. false if
-// an integer dtype cannot hold it.
+// The number as the bytes of a dtype, like `pack` of tutor/_storage/array_like.py. false if an
+// integer dtype cannot hold it.
 bool pack(PyObject* number, DType dtype, Number* room);
 
 }  // namespace tutor

@@ -1,4 +1,4 @@
-// Prepare: operands are brought to one dtype, parameters are read, the result is inferred.
+// Prepare: brings operands to one dtype, reads parameters, infers the result.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -27,7 +27,7 @@ Run::~Run() {
 
 // ---- Parameters ---------------------------------------------------------------------------------
 
-// Sets a parameter, in place of one of that name.
+// Sets a parameter, replacing any of that name.
 bool Run::add(PyObject* name, PyObject* value) {
     int p = 0;
     while (p < params_count_ && names_[p] != name && PyUnicode_Compare(names_[p], name) != 0) ++p;
@@ -64,7 +64,7 @@ bool Run::take(PyObject* names, PyObject* const* values) {
     return has_required();
 }
 
-// Whether nothing is missing that the kernel or its form reads.
+// Whether every parameter that the kernel or its form reads is there.
 bool Run::has_required() const {
     for (Py_ssize_t r = 0; r < PyTuple_GET_SIZE(info_->required); ++r) {
         const char* name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(info_->required, r));
@@ -90,7 +90,7 @@ bool Run::is_known(PyObject* name) const {
 
 // ---- Operands -----------------------------------------------------------------------------------
 
-// Casts operand i: an op, so that gradients find their way back through it.
+// Casts operand i by an op, so that gradients flow back through it.
 bool Run::cast(int i, DType dtype) {
     PyObject* result = run_named("cast", ins_[i], "dtype", given.dtypes[dtype]);
     if (!result) return false;
@@ -114,8 +114,8 @@ bool Run::autocast() {
     return true;
 }
 
-// Gives the operands from `first` on one dtype, if the op wants that. A Python number is weak: it
-// takes the dtype beside it. Numbers stay numbers so far; their bytes are in rooms_.
+// Brings the operands from `first` on to one dtype, if the op wants that. A Python number is weak:
+// it takes the dtype beside it. It stays a number for now; its bytes are in rooms_.
 bool Run::bring_together() {
     const int first = info_->first;
     DType dtype = DTYPES;
@@ -163,7 +163,7 @@ bool forget_error() {
     return PyErr_Clear(), true;
 }
 
-// Reads the operands; they are checked, as at the border.
+// Reads the operands and checks them as the border does.
 bool Run::read_operands(const char* kernel) {
     for (int i = 0; i < count_; ++i) {
         if (!is_tensor(ins_[i])) {
@@ -175,7 +175,7 @@ bool Run::read_operands(const char* kernel) {
     return true;
 }
 
-// Whether they have the dtypes that the row's letters stand for.
+// Whether the operands have the dtypes of the row's letters.
 bool Run::dtypes_fit(const Row& row) const {
     const char* letter = row.types + 1;
     for (int i = 0; i < count_; ++i) {
@@ -188,7 +188,7 @@ bool Run::dtypes_fit(const Row& row) const {
 
 // ---- The kernel's parameters --------------------------------------------------------------------
 
-// `axis` counted from the front: of a reduction a sorted tuple, of any other form one axis.
+// Counts `axis` from the front: a sorted tuple for a reduction, one axis for any other form.
 bool Run::count_axis(const Row& row) {
     PyObject* given_axis = param("axis");
     if (!given_axis) return true;
@@ -228,7 +228,7 @@ bool Run::set_params(const Row& row) {
 
 // ---- The result ---------------------------------------------------------------------------------
 
-// What some forms leave open, as the op's own parameters say it.
+// Sets the sizes that some forms leave open, from the op's own parameters.
 bool Run::set_open_sizes(const Row& row, Operand* out) {
     if (row.form == Form::Pad) return padded_shape(out);
     if (row.form == Form::ConvWeight) return weight_shape(out);
@@ -270,19 +270,19 @@ bool Run::weight_shape(Operand* out) {
     return true;
 }
 
-// Some axis of x that is reduced has no element: of none there is nothing to choose.
+// Whether a reduced axis of x has no elements: then there is nothing to choose from.
 bool Run::has_no_choice() const {
     const int64_t* axes = kernel_params_.axis;
     return std::any_of(axes, axes + kernel_params_.axis_count,
                        [this](int64_t axis) { return operands_[1].shape[axis] == 0; });
 }
 
-// From operands of the right dtypes to a call that the kernel can take as it is.
+// Turns operands of the right dtypes into a call that the kernel can take as it is.
 bool Run::prepare(const Row& row) {
     Operand &out = operands_.at(0), *ins = &operands_.at(1);
     out.ndim = 0;
     out.dtype = meaning(row.types[0], row.dtype);
-    if (out.dtype == DTYPES) {  // any: a parameter of the op says which
+    if (out.dtype == DTYPES) {  // any dtype: a parameter of the op says which
         PyObject* dtype = param("dtype");
         out.dtype = dtype ? dtype_of_object(dtype) : DTYPES;
         if (out.dtype == DTYPES) return false;

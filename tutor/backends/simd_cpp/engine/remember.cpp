@@ -1,4 +1,4 @@
-// Remember: an Op becomes a node of the graph. And the methods that it has in Python.
+// Remember: records an Op as a node of the graph. Also: the methods that it has in Python.
 #include <utility>
 
 #include "engine/edges.hpp"
@@ -17,7 +17,7 @@ int is_recording() {
 
 // ---- The Op as a Python object ------------------------------------------------------------------
 
-// A graph is of Tensors: so each number among the operands becomes one.
+// A graph consists of Tensors, so each number among the operands becomes one.
 bool Run::make_tensors() {
     for (int i = 0; i < count_; ++i) {
         if (is_tensor(ins_[i]) || info_->first < 0) continue;
@@ -57,7 +57,7 @@ PyObject* Run::node() {
     return params ? node_ : nullptr;
 }
 
-// The operands and parameters as a method has left them.
+// Reads the operands and parameters back after a method has run.
 bool Run::take_back() {
     Ref inputs = Ref::to(info_->node.at(node_, N_INPUTS));
     Ref params = Ref::to(info_->node.at(node_, N_PARAMS));
@@ -113,8 +113,8 @@ bool Run::is_settled() const {
     return false;
 }
 
-// x[key] for a row of positions: what is asked of the rows of a table, most often. nullptr, perhaps
-// without a Python error, if it is none.
+// x[key] for a row of positions, the usual lookup of rows in a table. nullptr, perhaps without a
+// Python error, if the key is anything else.
 PyObject* Run::choose_rows() {
     PyObject* key = param("key");
     Walk x, at;
@@ -130,7 +130,7 @@ PyObject* Run::choose_rows() {
     return run.take(names.get(), values) ? run.result() : nullptr;
 }
 
-// Lets the method do it. *done: the result, if other ops have done what was asked.
+// Calls the method. *done: the result, if other ops have computed it already.
 bool Run::settle(Ref* done) {
     if (info_->settle == Settle::Key) {
         *done = Ref(choose_rows());
@@ -151,7 +151,7 @@ bool Run::settle(Ref* done) {
 
 namespace {
 
-// Which operands want a gradient, as a tuple of bools. There are few such of a few operands: nodes
+// Which operands want a gradient, as a tuple of bools. Few operands have few such tuples: nodes
 // share them.
 PyObject* needs_of(PyObject* const* ins, int count) {
     constexpr int FEW = 3;
@@ -173,7 +173,7 @@ PyObject* needs_of(PyObject* const* ins, int count) {
 
 }  // namespace
 
-// Makes the Op the node of the graph that `out` came from, if a graph is wanted.
+// Records the Op as the graph's node behind `out`, if a graph is wanted.
 bool Run::remember(PyObject* out) {
     bool wanted = false;
     for (int i = 0; i < count_; ++i) wanted |= is_tensor(ins_[i]) && requires_grad(ins_[i]);
@@ -212,15 +212,15 @@ bool Run::record(PyObject* out, PyObject* needs) {
 
 namespace {
 
-// What a saved value was: its memory, how often that had been changed, and how it was walked.
+// The state of a saved value: its memory, how often that had been changed, and its walk.
 PyObject* state_of(PyObject* tensor) {
     PyObject* buf = part(tensor, T_BUF);
     return PyTuple_Pack(5, buf, given.buffer.at(buf, B_VERSION), part(tensor, T_SHAPE),
                         part(tensor, T_STRIDES), part(tensor, T_OFFSET));
 }
 
-// The same elements, outside of any graph. The output is saved so, for `out -> op -> out` would be
-// a cycle, and graphs are to be freed the moment the last name for them goes.
+// The same elements, outside any graph. The output is saved this way because `out -> op -> out`
+// would be a cycle, and a graph must be freed as soon as the last reference to it goes.
 PyObject* alias_of(PyObject* tensor) {
     PyObject* alias = given.tensor.fresh();
     for (TensorSlot slot : {T_BUF, T_SHAPE, T_STRIDES, T_OFFSET}) {
@@ -231,7 +231,7 @@ PyObject* alias_of(PyObject* tensor) {
 
 }  // namespace
 
-// Keeps what backward needs, and what it was.
+// Saves what backward needs, and its state.
 bool Run::save(PyObject* out, PyObject* op) {
     Ref saved(PyTuple_New(info_->saves)), states(PyTuple_New(info_->saves));
     if (!saved || !states) return false;

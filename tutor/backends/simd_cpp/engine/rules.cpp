@@ -1,7 +1,6 @@
 #include "engine/rules.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace tutor {
 
@@ -12,7 +11,7 @@ void set_shape(Operand* out, const int64_t* shape, int ndim) {
     std::copy_n(shape, ndim, out->shape);
 }
 
-// Whether a is no larger than b along any axis, not regarding axis `but`.
+// Whether a is no larger than b along every axis except `but`.
 bool within(const Operand& a, const Operand& b, int64_t but) {
     if (a.ndim != b.ndim) return false;
     for (int d = 0; d < a.ndim; ++d) {
@@ -21,14 +20,8 @@ bool within(const Operand& a, const Operand& b, int64_t but) {
     return true;
 }
 
-// Whether the shape of a is that of b without the last axis.
-bool rows_of(const Operand& a, const Operand& b) {
-    return b.ndim > 0 && a.ndim == b.ndim - 1 &&
-           std::memcmp(a.shape, b.shape, a.ndim * sizeof(int64_t)) == 0;
-}
-
-// The shape that the inputs' leading axes, all but the last `kept`, stretch to: aligned at the
-// right, sizes equal or 1.
+// Broadcasts the inputs' leading axes (all except the last `kept`), aligned at the right: sizes
+// must be equal or 1.
 bool broadcast(const Operand* ins, int count, int kept, Operand* out) {
     out->ndim = 0;
     for (int i = 0; i < count; ++i) out->ndim = std::max(out->ndim, ins[i].ndim - kept);
@@ -46,7 +39,7 @@ bool broadcast(const Operand* ins, int count, int kept, Operand* out) {
     return true;
 }
 
-// What is left of x without the axes in `params`.
+// The shape of x without the axes in `params`.
 void reduce(const Operand& x, const Params& params, Operand* out) {
     bool goes[MAX_DIMS] = {};
     for (int a = 0; a < params.axis_count; ++a) goes[params.axis[a]] = true;
@@ -56,29 +49,7 @@ void reduce(const Operand& x, const Params& params, Operand* out) {
     }
 }
 
-bool product(const Operand& x, const Operand& y, Operand* z) {
-    const Operand both[] = {x, y};
-    const int last = x.ndim - 1;
-    if (x.ndim < 2 || y.ndim < 2 || x.shape[last] != y.shape[y.ndim - 2] ||
-        !broadcast(both, 2, 2, z))
-        return false;
-    z->shape[z->ndim++] = x.shape[last - 1];
-    z->shape[z->ndim++] = y.shape[y.ndim - 1];
-    return true;
-}
-
-// The bias may be left out.
-bool layer(const Operand* ins, int count, Operand* z) {
-    const Operand &x = ins[0], &w = ins[1];
-    const int last = x.ndim - 1;
-    if (last < 0 || w.ndim != 2 || x.shape[last] != w.shape[1]) return false;
-    if (count > 2 && (ins[2].ndim != 1 || ins[2].shape[0] != w.shape[0])) return false;
-    set_shape(z, x.shape, x.ndim);
-    z->shape[last] = w.shape[0];
-    return true;
-}
-
-// out says how far it reaches behind the input.
+// `out` says how far the padding extends beyond the end of the input.
 bool padded(const Operand& x, const Params& params, const Operand& out) {
     if (out.ndim != x.ndim || params.axis_count != x.ndim) return false;
     for (int d = 0; d < x.ndim; ++d) {
@@ -102,7 +73,7 @@ bool side_by_side(const Operand* ins, int count, int64_t axis, Operand* out) {
     return true;
 }
 
-// Gather, scatter, index_select: x (and out) along one axis, by an index.
+// Gather, scatter and index_select index x (and out) along one axis.
 bool indexed(Form form, const Operand* ins, int64_t axis, Operand* out) {
     const Operand &x = ins[0], &index = ins[1];
     if (form == Form::Gather) {
@@ -116,54 +87,80 @@ bool indexed(Form form, const Operand* ins, int64_t axis, Operand* out) {
     return true;
 }
 
-bool entropy(Form form, const Operand* ins, Operand* out) {
-    const Operand &x = ins[0], &target = ins[1];
-    if (form == Form::CrossEntropyGrad) {
-        set_shape(out, x.shape, x.ndim);
-        return rows_of(target, x) && rows_of(ins[2], x);
+// A rule in letters: LETTERS in tutor/backends/shape_rules.py has the same texts, and the notation.
+class Letters {
+  public:
+    constexpr explicit Letters(const char* text) {
+        for (bool inside = false; *text; ++text) {
+            Axes& axes = of_[operands_];
+            if (*text == '(')
+                inside = true;
+            else if (*text == ')')
+                inside = false, ++operands_;
+            else if (inside && (*text == '.' || *text == '*'))
+                axes.leading = *text;
+            else if (inside && *text >= 'a' && *text <= 'z')
+                axes.letter[axes.count++] = *text - 'a';
+        }
+        --operands_;  // the last one is the result
     }
-    if (out->ndim) set_shape(out, target.shape, target.ndim);
-    return rows_of(target, x);
-}
 
-// Whether a is (leading axes of q, rows), and with `columns` >= 0 (..., rows, columns).
-bool is_of(const Operand& a, const Operand& q, int64_t rows, int64_t columns) {
-    const int lead = q.ndim - 2;
-    return a.ndim == lead + (columns < 0 ? 1 : 2) && std::equal(a.shape, a.shape + lead, q.shape) &&
-           a.shape[lead] == rows && (columns < 0 || a.shape[lead + 1] == columns);
-}
-
-// ins = (q, k, v, mask, logs)
-bool attended(const Operand* ins, const Operand& logs, Operand* out) {
-    const Operand &q = ins[0], &k = ins[1], &v = ins[2];
-    const int last = q.ndim - 1;
-    if (last < 1 || k.ndim != q.ndim || v.ndim != q.ndim) return false;
-    const int64_t rows = q.shape[last - 1], keys = k.shape[last - 1];
-    set_shape(out, q.shape, q.ndim);
-    out->shape[last] = v.shape[last];
-    return is_of(k, q, keys, q.shape[last]) && is_of(v, q, keys, v.shape[last]) &&
-           is_of(ins[3], q, rows, keys) && is_of(logs, q, rows, -1);
-}
-
-// ins = (g, q, k, v, mask, z, logs, dk, dv)
-bool attended_grad(const Operand* ins, Operand* out) {
-    Operand z;
-    if (!attended(ins + 1, ins[6], &z) || !alike(ins[0], z) || !alike(ins[5], z) ||
-        !alike(ins[7], ins[2]) || !alike(ins[8], ins[3]))
-        return false;
-    return set_shape(out, ins[1].shape, ins[1].ndim), true;
-}
-
-// The first `wholes` operands are alike, the others have one number for each place along `axis`.
-bool normed(const Operand* ins, int count, int wholes, int axis, Operand* out) {
-    const Operand& x = ins[0];
-    if (axis < 0 || axis >= x.ndim) return false;
-    for (int i = 1; i < count; ++i) {
-        if (i < wholes ? !alike(ins[i], x) : ins[i].ndim != 1 || ins[i].shape[0] != x.shape[axis])
-            return false;
+    // The shape of the result; false if an operand has other axes, or a letter two sizes.
+    bool infer(const Operand* ins, int count, Operand* out) const {
+        const Axes& result = of_[operands_];
+        const Operand* first = nullptr;  // of the operands with `...`
+        int64_t sizes[26];
+        std::fill_n(sizes, 26, -1);
+        for (int i = 0; i < count; ++i) {
+            const Axes& axes = of_[i];
+            const int rest = ins[i].ndim - axes.count;
+            if (i >= operands_ || rest < 0 || (rest && !axes.leading)) return false;
+            for (int d = 0; d < axes.count; ++d) {
+                int64_t& size = sizes[axes.letter[d]];
+                if (size < 0) size = ins[i].shape[rest + d];
+                if (size != ins[i].shape[rest + d]) return false;
+            }
+            if (axes.leading != '.') continue;
+            if (!first)
+                first = &ins[i], set_shape(out, first->shape, rest);
+            else if (rest != out->ndim || !std::equal(out->shape, out->shape + rest, ins[i].shape))
+                return false;
+        }
+        if (result.leading == '*' && !broadcast(ins, count, result.count, out)) return false;
+        if (!result.leading) out->ndim = 0;
+        for (int d = 0; d < result.count; ++d) {
+            const int64_t size = sizes[result.letter[d]];
+            if (size < 0) return false;  // the operand that would say it is missing
+            out->shape[out->ndim++] = size;
+        }
+        return true;
     }
-    return set_shape(out, x.shape, x.ndim), true;
-}
+
+  private:
+    struct Axes {
+        char leading = 0;  // '.' for `...`, '*', or none
+        int count = 0;     // of the letters, each 0 for a to 25 for z
+        int letter[3] = {};
+    };
+
+    int operands_ = 0;
+    Axes of_[10] = {};  // of each operand, then of the result
+};
+
+constexpr Letters mat_mul("x (*, m, k), y (*, k, n) -> (*, m, n)");
+constexpr Letters linear("x (..., k), weight (n, k), bias (n) -> (..., n)");
+constexpr Letters cross_entropy("x (..., c), target (...) -> (...)");
+constexpr Letters cross_entropy_grad("x (..., c), target (...), g (...) -> (..., c)");
+constexpr Letters attention(
+    "q (..., l, e), k (..., s, e), v (..., s, n), mask (..., l, s), logs (..., l) -> (..., l, n)");
+constexpr Letters attention_grad(
+    "g (..., l, n), q (..., l, e), k (..., s, e), v (..., s, n), mask (..., l, s), z (..., l, n), "
+    "logs (..., l), dk (..., s, e), dv (..., s, n) -> (..., l, e)");
+constexpr Letters norm("x (..., n), weight (n), bias (n) -> (..., n)");
+constexpr Letters norm_grad("g (..., n), x (..., n), weight (n), dw (n), db (n) -> (..., n)");
+constexpr Letters channel_norm("x (k, n, m), weight (n), bias (n), mean (n), var (n) -> (k, n, m)");
+constexpr Letters channel_norm_grad(
+    "g (k, n, m), x (k, n, m), weight (n), mean (n), var (n), dw (n), db (n) -> (k, n, m)");
 
 // A chain of elementwise kernels: of what its product makes, where it begins with one.
 bool chain(const Operand* ins, int count, const Params& params, Operand* out) {
@@ -196,9 +193,9 @@ bool infer(Form form, const Operand* ins, int count, const Params& params, Opera
         case Form::Reduce:
             return reduce(ins[0], params, out), true;
         case Form::MatMul:
-            return product(ins[0], ins[1], out);
+            return mat_mul.infer(ins, count, out);
         case Form::Linear:
-            return layer(ins, count, out);
+            return linear.infer(ins, count, out);
         case Form::Conv:
             return infer_conv(ins[0], ins[1], params, out);
         case Form::ConvWeight:
@@ -217,21 +214,24 @@ bool infer(Form form, const Operand* ins, int count, const Params& params, Opera
         case Form::Scatter:
         case Form::IndexSelect:
             return indexed(form, ins, axis, out);
-        case Form::CrossEntropy:
+        case Form::CrossEntropy: {
+            Operand losses;  // `out` has one for each row, or is their sum
+            return cross_entropy.infer(ins, count, out->ndim ? out : &losses);
+        }
         case Form::CrossEntropyGrad:
-            return entropy(form, ins, out);
+            return cross_entropy_grad.infer(ins, count, out);
         case Form::Attention:
-            return attended(ins, ins[4], out);
+            return attention.infer(ins, count, out);
         case Form::AttentionGrad:
-            return attended_grad(ins, out);
+            return attention_grad.infer(ins, count, out);
         case Form::Norm:
-            return normed(ins, count, 1, ins[0].ndim - 1, out);
+            return norm.infer(ins, count, out);
         case Form::NormGrad:
-            return normed(ins, count, 2, ins[0].ndim - 1, out);
+            return norm_grad.infer(ins, count, out);
         case Form::ChannelNorm:
-            return ins[0].ndim == 3 && normed(ins, count, 1, 1, out);
+            return channel_norm.infer(ins, count, out);
         case Form::ChannelNormGrad:
-            return ins[0].ndim == 3 && normed(ins, count, 2, 1, out);
+            return channel_norm_grad.infer(ins, count, out);
         case Form::Fused:
             return chain(ins, count, params, out);
     }
@@ -250,7 +250,7 @@ void fit(Form form, const Operand& out, Operand* ins, int count, const Params& p
         case Form::MatMul:
             for (int i = 0; i < 2; ++i) stretch_leading(&ins[i], out, 2);
             return;
-        case Form::Gather:  // x, cut to the index's sizes beside the axis
+        case Form::Gather:  // x is cut to the index's sizes on all other axes
             for (int d = 0; d < out.ndim; ++d) {
                 if (d != params.axis[0]) ins[0].shape[d] = out.shape[d];
             }
@@ -262,7 +262,7 @@ void fit(Form form, const Operand& out, Operand* ins, int count, const Params& p
 
 bool stretch(Operand* x, const int64_t* shape, int ndim) {
     const int extra = ndim - x->ndim;
-    if (extra == 0 && std::equal(shape, shape + ndim, x->shape)) return true;  // most often
+    if (extra == 0 && std::equal(shape, shape + ndim, x->shape)) return true;  // the usual case
     if (extra < 0) return false;
     int64_t strides[MAX_DIMS] = {};
     for (int d = 0; d < x->ndim; ++d) {

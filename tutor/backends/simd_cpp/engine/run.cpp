@@ -1,4 +1,4 @@
-// Running an Op: what is done in which order, and emit.
+// Running an Op: the order of its steps, and emit.
 #include "engine/run.hpp"
 
 #include <algorithm>
@@ -12,8 +12,8 @@ namespace tutor {
 
 // ---- An Op with a kernel ------------------------------------------------------------------------
 
-// The Buffer and the Tensor of the result, before the kernel runs: while it does, another thread
-// may change what the operands are.
+// Makes the Buffer and the Tensor of the result before the kernel runs: meanwhile another thread
+// may change the operands.
 bool Run::make_result(Ref* out) {
     Operand& result = operands_.at(0);
     const int64_t count = lay_out(&result);
@@ -33,7 +33,7 @@ bool Run::emit_here(const Row& row) {
     return bool(done);
 }
 
-// Somebody watches: the same call as a Step, whose operands are Tensors.
+// For watchers: the same call as a Step, whose operands are Tensors.
 bool Run::emit_step(const Row& row, PyObject* out) {
     Ref ins(PyTuple_New(count_)), params(PyDict_New());
     if (!ins || !params || !make_tensors()) return false;
@@ -71,7 +71,7 @@ bool Run::run_kernel(Ref* out) {
            finish(out);
 }
 
-// A reduction that keeps its axes, with size 1, hands out the same numbers in that shape.
+// A reduction with keepdims returns the same numbers with the reduced axes kept at size 1.
 bool Run::finish(Ref* out) {
     if (!info_->finishes) return true;
     if (info_->keeps_dims) {
@@ -98,7 +98,7 @@ namespace {
 
 const char* const windows_params[] = {"axis", "size", "step", "dilation"};
 
-// Reads values that are to be whole numbers. false if one is missing, or is none.
+// Reads values as integers. false if one is missing or not an integer.
 bool read_all(PyObject* const* values, int count, int64_t* numbers) {
     for (int i = 0; i < count; ++i) {
         if (!values[i] || !read_whole(values[i], &numbers[i])) return false;
@@ -114,7 +114,7 @@ bool is_axis(int64_t axis, const Walk& x) { return 0 <= axis && axis < x.ndim; }
 
 }  // namespace
 
-// The view of x that the parameters describe, if they describe any.
+// The view of x that the parameters describe, if any.
 bool Run::walk(View view, const Walk& x, Walk* z) const {
     PyObject *axis = param("axis"), *axes = param("axes"), *shape = param("shape");
     Sizes sizes;
@@ -153,7 +153,7 @@ bool Run::walk(View view, const Walk& x, Walk* z) const {
     }
 }
 
-// A view over the Buffer of its operand; of a copy of it where no strides can walk it so.
+// A view over the operand's Buffer, or over a copy if no strides can walk it that way.
 bool Run::run_view(Ref* out) {
     if (count_ != 1 || !is_tensor(ins_[0])) return false;
     Walk x, z;
@@ -170,7 +170,7 @@ bool Run::run_view(Ref* out) {
     return bool(*out);
 }
 
-// Zeros, but for a view of them, where the operand is put: two kernels.
+// Zeros, with the operand written into a view of them: two kernels.
 bool Run::run_place(Ref* out) {
     PyObject *view = param("view"), *shape = param("shape");
     Info* of = view && PyUnicode_Check(view) ? info_named(view) : nullptr;
@@ -208,7 +208,7 @@ bool Run::run_place(Ref* out) {
     return bool(copied);
 }
 
-// Several kernels, or a layout of its own: as the method `forward` says.
+// Several kernels, or a layout of its own: calls the method `forward`.
 bool Run::run_forward(Ref* out) {
     if (info_->first < 0 && !std::all_of(ins_, ins_ + count_, is_tensor)) return false;
     PyObject* op = node();

@@ -10,9 +10,9 @@
 
 namespace tutor {
 
-// One run of an Op, from its operands to its result. Each step returns false (nullptr) where it
-// refuses. Then either a Python error is set, by a kernel or by a method written in Python; or none
-// is: the Engine in Python is asked for the same, and says what is wrong.
+// One run of an Op, from operands to result. A step that refuses returns false (nullptr). If a
+// kernel or a method written in Python has set an error, that is raised; otherwise the Engine in
+// Python is asked for the same, and says what is wrong.
 class Run {
   public:
     Run(Info* info, PyObject* const* ins, int count);
@@ -20,19 +20,19 @@ class Run {
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
 
-    // The parameters: as a call has them (names may be nullptr), or those of an Op that exists
-    // already and will be the node.
+    // Takes the parameters of a call (names may be nullptr), or those of an Op that exists already
+    // and will be the node.
     bool take(PyObject* names, PyObject* const* values);
     bool take(PyObject* node);
 
     // The resulting Tensor, a new reference.
     PyObject* result();
 
-    // Whether the result now stands where the first operand was: `x += y`. inplace.cpp
+    // `x += y`: *done says whether the result now overwrites the first operand. inplace.cpp
     bool change(bool* done);
 
-    // After a refusal: because this is not done here at all? An array among the operands, another
-    // backend's kernel.
+    // After a refusal: whether only Python does this (an array among the operands, another
+    // backend's kernel).
     bool is_for_python() const { return for_python_; }
 
   private:
@@ -81,14 +81,14 @@ class Run {
     bool record(PyObject* out, PyObject* needs);
     bool save(PyObject* out, PyObject* op);
     PyObject* node();     // the Op, made if there is none; borrowed
-    bool take_back();     // what a method in Python may have changed of it
-    bool make_tensors();  // of the numbers among the operands
+    bool take_back();     // reads back what a method in Python may have changed
+    bool make_tensors();  // from the numbers among the operands
     PyObject* new_inputs() const;
     PyObject* new_params() const;
 
     Info* info_;
     int count_;
-    DType dtype_ = DTYPES;  // the one under which the kernel is looked up
+    DType dtype_ = DTYPES;  // the dtype under which the kernel is looked up
     bool for_python_ = false;
     PyObject** ins_;  // owned: Tensors, and Python numbers
     Number* rooms_;   // the bytes of these numbers
@@ -101,20 +101,20 @@ class Run {
     Number rooms_on_stack_[ON_STACK];
 };
 
-// Runs the op of that name on a Tensor, with one parameter (or nullptr): a step that other ops
-// need. nullptr, with a Python error set, if it has no result.
+// Runs the named op on a Tensor, with one parameter (or nullptr): a step that other ops need.
+// nullptr, with a Python error set, if it has no result.
 PyObject* run_named(const char* op, PyObject* x, const char* param, PyObject* value);
 
-// Puts the value, a Tensor or a number, into the target: None, or nullptr where it refuses.
-// inplace.cpp
+// Writes the value, a Tensor or a number, into the target. Returns None, or nullptr if it
+// refuses. inplace.cpp
 PyObject* write_over(PyObject* target, PyObject* value);
 
-// Whether each element has a place of its own, as each axis steps beyond all that those of smaller
-// steps reach. Where it is false Python looks closer: tutor/_storage/overlap.py.
+// Whether every element has its own place: each axis steps beyond all that axes of smaller steps
+// reach. If false, Python looks closer: tutor/_storage/overlap.py.
 bool is_one_to_one(const Operand& x);
 
-// Forgets an error that the Engine in Python will find again, and say better. false, and it stays
-// set, if it is an interrupt that came while a promise was kept.
+// Clears an error that the Engine in Python will raise again in better words. Returns false and
+// leaves it set if it is an interrupt that came while promised numbers were computed.
 bool forget_error();
 
 // Would an op that is run here and now be recorded? -1, with a Python error set, on failure.

@@ -1,4 +1,4 @@
-// `.grad`: the twin of what tutor/core/engine/backward.py does when a walk is done.
+// `.grad`: the twin of the end of a walk in tutor/core/engine/backward.py.
 #include <algorithm>
 #include <unordered_set>
 #include <vector>
@@ -20,7 +20,7 @@ bool has_zero(PyObject* strides) {
     return false;
 }
 
-// The tensors and, for each, a gradient with memory that nobody else has.
+// A tensor, and a gradient in memory that is this tensor's alone.
 struct Share {
     Ref tensor, fresh, old, sum;
 };
@@ -43,7 +43,7 @@ bool own(PyObject* arrived, PyObject* seed, std::vector<Share>* shares) {
     return true;
 }
 
-// What each `.grad` would become.
+// Computes what each `.grad` becomes.
 bool add_up(std::vector<Share>& shares) {
     for (Share& share : shares) {
         PyObject* old = part(share.tensor.get(), T_GRAD);
@@ -58,8 +58,8 @@ bool add_up(std::vector<Share>& shares) {
 
 }  // namespace
 
-// Adds to the `.grad` of all tensors at once. If another thread has stored a gradient in the
-// meantime, it begins again, and adds to that.
+// Adds to the `.grad` of all tensors at once. If another thread has stored a gradient meanwhile, it
+// starts over and adds to that.
 bool store(PyObject* arrived, PyObject* seed) {
     std::vector<Share> shares;
     if (!own(arrived, seed, &shares)) return false;
@@ -69,7 +69,7 @@ bool store(PyObject* arrived, PyObject* seed) {
     do {
         if (!add_up(shares)) return false;
     } while (!std::all_of(shares.begin(), shares.end(), unchanged));
-    for (Share& share : shares)  // no Python runs in between: what was there lives on in share.old
+    for (Share& share : shares)  // share.old holds the old one, so no Python runs here
         given.tensor.put(share.tensor.get(), T_GRAD, share.sum.release());
     return true;
 }

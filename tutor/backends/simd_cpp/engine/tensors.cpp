@@ -79,7 +79,7 @@ PyObject* tuple_of(const int64_t* numbers, int count) {
         if (!number) return Py_DECREF(tuple), nullptr;
         PyTuple_SET_ITEM(tuple, i, number);
     }
-    if (tuple && count) PyObject_GC_UnTrack(tuple);  // numbers are part of no cycle
+    if (tuple && count) PyObject_GC_UnTrack(tuple);  // numbers form no cycle
     return tuple;
 }
 

@@ -16,14 +16,14 @@ inline PyObject* part(PyObject* tensor, TensorSlot slot) { return given.tensor.a
 
 inline bool requires_grad(PyObject* tensor) { return part(tensor, T_REQUIRES_GRAD) == Py_True; }
 
-// The dtype of a Tensor; DTYPES if its Buffer is none, or claims another dtype than it has.
+// The dtype of a Tensor; DTYPES if it has no valid Buffer, or one that claims a wrong dtype.
 DType dtype_of(PyObject* tensor);
 
-// Whether its numbers are there: else they are promised only, and who asks for them has them made.
+// Whether its numbers are there. If not, they are only promised, and asking computes them.
 bool is_kept(PyObject* tensor);
 
-// Whether its numbers are on another device than the host, or promised there: the Engine in Python
-// runs what is done with them.
+// Whether its numbers are on a device other than the host, or promised there: ops on them are run
+// by the Engine in Python.
 inline bool is_on_device(PyObject* tensor) {
     PyObject* buf = part(tensor, T_BUF);
     if (!buf || !given.buffer.has(buf)) return false;
@@ -39,10 +39,10 @@ inline bool are_together(PyObject* one, PyObject* other) {
                              reinterpret_cast<Holder*>(b)->memory);
 }
 
-// Whether all that a Tensor is made of is there: a slot may have been emptied.
+// Whether all parts of a Tensor are there: a slot may have been emptied.
 bool is_whole(PyObject* tensor);
 
-// Whether anything is called with its gradient.
+// Whether any hook is called with its gradient.
 inline bool has_hooks(PyObject* tensor) {
     PyObject* hooks = part(tensor, T_HOOKS);
     return hooks && !(PyList_Check(hooks) && PyList_GET_SIZE(hooks) == 0);
@@ -51,10 +51,10 @@ inline bool has_hooks(PyObject* tensor) {
 // Whether one of its sizes is 0.
 bool is_empty(PyObject* tensor);
 
-// The walking instructions of a Tensor; false if they are none that could be calculated with.
+// Reads a Tensor's walking instructions; false if they cannot be calculated with.
 bool walk_of(PyObject* tensor, Walk* walk);
 
-// A Tensor over `buf`, walked as told. Tuples that `like` has too, if it is given, are shared.
+// A Tensor over `buf` with that walk. It shares equal tuples with `like`, if given.
 PyObject* tensor_over(PyObject* buf, int ndim, const int64_t* shape, const int64_t* strides,
                       int64_t offset, PyObject* like);
 

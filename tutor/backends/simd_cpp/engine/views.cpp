@@ -13,8 +13,8 @@ void set_axis(Walk* z, int64_t size, int64_t stride) {
     z->strides[z->ndim++] = stride;
 }
 
-// Whether kernels can count the elements of such a shape: as `checked_shape` of
-// tutor/_storage/layout.py.
+// Whether kernels can count the elements of such a shape, as `checked_shape` of
+// tutor/_storage/layout.py decides.
 bool is_shape(const int64_t* shape, int ndim) {
     int64_t product = 8;  // bytes of the widest dtype; sizes of 0 do not count
     bool beyond = false;
@@ -25,8 +25,8 @@ bool is_shape(const int64_t* shape, int ndim) {
     return !beyond;
 }
 
-// Elements that follow each other evenly, though along several axes: how many, and the stride of
-// the innermost axis.
+// A run of elements at one stride, though along several axes: their number, and the stride of the
+// innermost axis.
 struct Run {
     int64_t size, stride;
 };
@@ -82,7 +82,7 @@ bool read_axes(PyObject* given, int ndim, Sizes* axes) {
         return true;
     }
     if (!read_sizes(given, axes)) return false;
-    const int64_t among = std::max(ndim, 1);  // a single number's own axis may be named, too
+    const int64_t among = std::max(ndim, 1);  // a scalar accepts axes 0 and -1
     for (int a = 0; a < axes->count; ++a) {
         int64_t& axis = axes->size[a];
         if (axis < -among || axis >= among) return false;

@@ -1,5 +1,5 @@
-// The walk backward: the twin of tutor/core/engine/backward.py. Formulas are the Ops' own, in
-// Python; here it is found out in which order they are asked, and their gradients are added up.
+// The backward walk: the twin of tutor/core/engine/backward.py. The Ops' formulas are in Python;
+// this file decides the order in which they are called, and adds up their gradients.
 #include "engine/walk.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ PyObject* op_of(PyObject* tensor) {
 // Whether two versions, shapes or the like are equal.
 bool same(PyObject* a, PyObject* b) { return a && b && PyObject_RichCompareBool(a, b, Py_EQ) == 1; }
 
-// Whether a saved value is what it was: its memory, how often that had been changed, its walk.
+// Whether a saved value is unchanged: the same memory, version and walk.
 bool is_fresh(PyObject* value, PyObject* state) {
     if (!is_tensor(value) || !is_whole(value) || !PyTuple_Check(state) ||
         PyTuple_GET_SIZE(state) != 5)
@@ -41,7 +41,7 @@ bool is_fresh(PyObject* value, PyObject* state) {
            same(PyTuple_GET_ITEM(state, 4), part(value, T_OFFSET));
 }
 
-// Whether the graph behind this Op is there, and all that it has saved is fresh.
+// Whether this Op's graph is still there, and everything it saved is fresh.
 bool can_be_walked(PyObject* op) {
     PyObject *saved = slot(op, N_SAVED), *states = slot(op, N_STATES), *ins = slot(op, N_INPUTS);
     if (!saved || !states || !ins || !PyTuple_Check(saved) || !PyTuple_Check(states) ||
@@ -55,12 +55,12 @@ bool can_be_walked(PyObject* op) {
 
 struct Found {
     long long serial;
-    PyObject* op;  // borrowed; the list returned owns it
+    PyObject* op;  // borrowed; the returned list owns it
 };
 
 }  // namespace
 
-// The recorded ops behind `root`, and it, newest first.
+// `root` and the recorded ops behind it, newest first.
 PyObject* order(PyObject* root) {
     std::vector<Found> found;
     if (root != Py_None) {
@@ -94,15 +94,15 @@ namespace {
 
 // ---- One walk -----------------------------------------------------------------------------------
 
-// What has come in so far for the Ops and leaves that are still to be visited, in the order in
-// which the first of it came.
+// The gradients that have come in so far for the Ops and leaves not yet visited, in the order of
+// their first arrival.
 class Pending {
   public:
     ~Pending() {
         for (Entry& entry : entries_) Py_XDECREF(entry.node), Py_XDECREF(entry.gradient);
     }
 
-    // Adds a gradient. false, with a Python error set, if they cannot be added.
+    // Adds a gradient. Returns false, with a Python error set, if the two cannot be added.
     bool add(PyObject* node, PyObject* gradient) {
         auto [place, is_new] = places_.try_emplace(node, entries_.size());
         if (is_new) {
@@ -116,7 +116,7 @@ class Pending {
         return true;
     }
 
-    // Takes out what has come in for a node; nothing if nothing has.
+    // Takes out a node's gradient; empty if none has come in.
     Ref take(PyObject* node) {
         auto place = places_.find(node);
         if (place == places_.end()) return Ref();
@@ -127,7 +127,7 @@ class Pending {
     }
 
     struct Entry {
-        PyObject *node, *gradient;  // owned; nullptr: taken out
+        PyObject *node, *gradient;  // owned; nullptr once taken out
     };
     std::vector<Entry>& entries() { return entries_; }
 
@@ -138,19 +138,19 @@ class Pending {
 
 struct Walking {
     bool keep, linked;
-    PyObject* ask;  // what calls hooks; None: nothing does
+    PyObject* ask;  // the function that calls hooks, or None
     Pending pending;
-    Ref arrived;  // a dict: what comes to each tensor that is to have a `.grad`
-    std::unordered_map<PyObject*, PyObject*> last;  // which Op reads a leaf with hooks last
+    Ref arrived;  // a dict: the gradient of each tensor that gets a `.grad`
+    std::unordered_map<PyObject*, PyObject*> last;  // the Op that reads a leaf with hooks last
 };
 
-// The hooks of a leaf; nullptr where it has none, or none is to be called.
+// The hooks of a leaf; nullptr if it has none, or hooks are not to be called.
 PyObject* hooks_of(PyObject* leaf, const Walking& walk) {
     PyObject* hooks = is_tensor(leaf) && walk.ask != Py_None ? part(leaf, T_HOOKS) : nullptr;
     return hooks && PyList_Check(hooks) && PyList_GET_SIZE(hooks) ? hooks : nullptr;
 }
 
-// Of each leaf with hooks the Op that reads it last, among those from `at` on.
+// Finds the Op that reads each leaf with hooks last, among those from `at` on.
 void find_last(PyObject* ops, Py_ssize_t at, Walking& walk) {
     for (; at < PyList_GET_SIZE(ops); ++at) {
         PyObject* op = PyList_GET_ITEM(ops, at);
@@ -162,7 +162,7 @@ void find_last(PyObject* ops, Py_ssize_t at, Walking& walk) {
     }
 }
 
-// Raises the error that a function of tutor/_util/error_messages.py makes for these.
+// Raises the error that `refusal`, a function of tutor/_util/error_messages.py, makes.
 bool refuse(PyObject* refusal, PyObject* op, PyObject* about = nullptr) {
     PyObject* args[] = {op, about};
     Ref error(PyObject_Vectorcall(refusal, args, about ? 2 : 1, nullptr));
@@ -170,8 +170,8 @@ bool refuse(PyObject* refusal, PyObject* op, PyObject* about = nullptr) {
     return false;
 }
 
-// A slot of an Op that holds a tuple, which may have been assigned to; nullptr, with a Python error
-// set, if it holds none.
+// The tuple in a slot of an Op. The slot may have been assigned to: nullptr, with a Python error
+// set, if it holds anything else.
 Ref tuple_in(PyObject* op, NodeSlot which) {
     PyObject* found = slot(op, which);
     if (found && PyTuple_Check(found)) return Ref::to(found);
@@ -189,7 +189,7 @@ Ref after(PyObject* hooks, Ref g, PyObject* ask) {
     return Ref(PyObject_Vectorcall(given.after, args, 3, nullptr));
 }
 
-// What the op's own formula makes of the gradient of its result and of what it saved: a tuple.
+// Applies the op's own formula to the gradient of its result and what it saved: a tuple.
 Ref gradients(PyObject* op, PyObject* g, bool linked) {
     Ref saved = linked ? Ref(PyObject_CallOneArg(given.linked, op)) : tuple_in(op, N_SAVED);
     if (!saved) return saved;
@@ -201,7 +201,7 @@ Ref gradients(PyObject* op, PyObject* g, bool linked) {
                                                   : Ref(PyTuple_Pack(1, result.get()));
 }
 
-// The gradient for an input, in that one's shape: where it was stretched, the sum over the copies.
+// The gradient in the input's shape: summed over the copies where the input was stretched.
 Ref fitted(PyObject* op, PyObject* x, PyObject* gx) {
     if (is_tensor(gx) && same(part(gx, T_SHAPE), part(x, T_SHAPE)) && dtype_of(gx) == dtype_of(x) &&
         dtype_of(x) != DTYPES && are_together(gx, x))
@@ -210,14 +210,14 @@ Ref fitted(PyObject* op, PyObject* x, PyObject* gx) {
     return Ref(PyObject_Vectorcall(given.fit, args, 3, nullptr));
 }
 
-// How often the memory of a gradient was changed.
+// How often a gradient's memory has been changed.
 Ref version_of(PyObject* g) {
     if (is_tensor(g) && is_whole(g)) return Ref::to(given.buffer.at(part(g, T_BUF), B_VERSION));
     PyErr_SetString(PyExc_TypeError, "a gradient must be a Tensor");
     return Ref();
 }
 
-// Hands on what an Op makes of its gradient.
+// Computes the gradients of an Op's inputs and passes them on.
 bool visit(PyObject* op, PyObject* g, Walking& walk) {
     if (slot(op, N_SAVED) == Py_None) return refuse(given.freed, op);
     Ref before = version_of(g);
@@ -243,7 +243,7 @@ bool visit(PyObject* op, PyObject* g, Walking& walk) {
     return true;
 }
 
-// Lets go of what an Op has saved, and of the graph behind it.
+// Releases what an Op saved, and the graph behind it.
 void release(PyObject* op) {
     Ref nothing(PyTuple_New(0));
     given.node.put(op, N_SAVED, Py_NewRef(Py_None));
@@ -251,7 +251,7 @@ void release(PyObject* op) {
     given.node.put(op, N_STATES, Py_XNewRef(nothing.get()));
 }
 
-// The gradient for a tensor inside of the graph that is to keep it.
+// Records the gradient of a tensor inside the graph that retains it.
 bool keep_inside(PyObject* op, PyObject* g, const Ref& arrived) {
     PyObject* kept = slot(op, N_KEPT);
     if (!kept || kept == Py_None) return true;
@@ -260,14 +260,14 @@ bool keep_inside(PyObject* op, PyObject* g, const Ref& arrived) {
            (tensor.get() == Py_None || PyDict_SetItem(arrived.get(), tensor.get(), g) == 0);
 }
 
-// The gradient of a leaf has come, all of it.
+// Called when a leaf's gradient is complete.
 bool reach(PyObject* leaf, Ref gradient, Walking& walk) {
     Ref g = after(hooks_of(leaf, walk), std::move(gradient), walk.ask);
     return g && PyDict_SetItem(walk.arrived.get(), leaf, g.get()) == 0;
 }
 
-// The leaves with hooks that nobody reads any more, once this Op has handed on its gradients: they
-// need not wait for the end.
+// Finishes the leaves with hooks that no Op after this one reads: they need not wait for the end of
+// the walk.
 bool reach_behind(PyObject* ops, Py_ssize_t at, Walking& walk) {
     Ref ins = tuple_in(PyList_GET_ITEM(ops, at), N_INPUTS);
     if (!ins) return false;

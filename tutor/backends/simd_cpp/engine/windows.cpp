@@ -5,8 +5,8 @@ namespace tutor {
 
 namespace {
 
-// How many windows fit into `in` elements: the taps of one, `dilation` apart, cover a part of them,
-// and the next one begins `stride` further on. 0 if there is no room for one.
+// How many windows fit into `in` elements: a window's taps are `dilation` apart, and the next
+// window begins `stride` further on. 0 if not even one fits.
 int64_t places(int64_t in, int64_t taps, uint64_t stride, uint64_t dilation) {
     int64_t reach;
     const bool fits = taps > 0 &&
@@ -15,8 +15,8 @@ int64_t places(int64_t in, int64_t taps, uint64_t stride, uint64_t dilation) {
     return fits ? (in - reach - 1) / static_cast<int64_t>(stride) + 1 : 0;
 }
 
-// Whether a kernel can compute with the sizes and keep copies: expanded operands can be larger than
-// any memory.
+// Whether the sizes are small enough for a kernel to compute with and copy: expanded operands can
+// be larger than any memory.
 bool moderate(const Operand& a) {
     int64_t count = 1;
     for (int d = 0; d < a.ndim; ++d) {
@@ -25,7 +25,7 @@ bool moderate(const Operand& a) {
     return count < int64_t(1) << 48;
 }
 
-// p and q along both axes of x; strides and dilations are the numbers from `first` on.
+// How many windows fit along both axes of x; strides and dilations begin at number `first`.
 bool slide(const Operand& x, int64_t taps_h, int64_t taps_w, const Params& params, int first,
            int64_t* p, int64_t* q) {
     const uint64_t* number = params.integer + first;
@@ -53,7 +53,7 @@ bool infer_conv(const Operand& x, const Operand& w, const Params& params, Operan
     return moderate(*z);
 }
 
-// How many taps a window has cannot be told from x and g: out says it.
+// x and g do not determine the size of a window, so the result must give it.
 bool infer_conv_weight(const Operand& x, const Operand& g, const Params& params, Operand* z) {
     Operand given = g;
     if (z->ndim != 4 || g.ndim != 4 || !infer_conv(x, *z, params, &given) || !alike(given, g))

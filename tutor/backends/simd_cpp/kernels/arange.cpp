@@ -1,4 +1,4 @@
-// Numbers at equal distances: arange. Each is computed from its own position, so no error adds up,
+// Evenly spaced numbers: arange. Each is computed from its own position, so errors do not add up,
 // and threads can begin anywhere.
 #include "arange.rows.hpp"
 #include "math/computed.hpp"
@@ -8,7 +8,7 @@ namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
 
-constexpr int64_t GRAIN = 1 << 14;  // elements in about 10 us of work, which waking a thread costs
+constexpr int64_t GRAIN = 1 << 14;  // elements in about 10 us of work, the cost of waking a thread
 
 // z_i = start + step * (i / parts) in double, rounded once
 template <class T>

@@ -1,4 +1,4 @@
-// What takes a few operations: signs, rounding, + - * /, the larger and the smaller.
+// Functions of a few operations: signs, rounding, + - * /, the larger and the smaller.
 #include "arithmetic.rows.hpp"
 #include "kernels/elementwise.hpp"
 #include "math/math.hpp"
@@ -9,12 +9,12 @@ namespace {
 
 // ---- one operand --------------------------------------------------------------------------------
 
-// The comparison is false for nan, which therefore stays.
+// nan fails the comparison, and therefore stays.
 FORMULA(Relu, Arithmetic, xsimd::select(x <= V(0), V(0), x))
 
 FORMULA(Sqrt, Arithmetic, xsimd::sqrt(x))
 
-// The result has the sign of x, also where it is 0; not every level of xsimd sees to that.
+// The result has the sign of x even where it is 0, which not every level of xsimd ensures.
 FORMULA(Floor, Arithmetic, xsimd::floor(x) | math::sign_bit_of(x))
 FORMULA(Ceil, Arithmetic, xsimd::ceil(x) | math::sign_bit_of(x))
 FORMULA(Round, Arithmetic, xsimd::nearbyint(x) | math::sign_bit_of(x))
@@ -81,7 +81,7 @@ FORMULA2(ReluGrad, Arithmetic, xsimd::select(y > V(0), x, V(0)))  // x: the grad
 // ---- the larger and the smaller -----------------------------------------------------------------
 
 // Equal numbers differ at most in the sign of a zero: `&` keeps a minus that both have, `|` one
-// that either has. What is neither larger, smaller nor equal is nan, and so is its sum.
+// that either has. Numbers neither larger, smaller nor equal include a nan; their sum is nan.
 struct Maximum : Arithmetic {
     template <class V>
     V operator()(V x, V y) const {

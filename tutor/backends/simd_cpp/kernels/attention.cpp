@@ -55,7 +55,7 @@ struct Answers {
         for (int64_t i = 0; i < q.rows; ++i) finish(i);
     }
 
-    // Makes weights of a row of products, and brings what was summed up before down to them.
+    // Turns a row of products into weights, and rescales the earlier sums to match.
     void weigh(int64_t i, int64_t key, int64_t count, F* row) {
         constexpr int L = lanes<F>;
         const int64_t seen = scores.seen(first + i, key, count), width = whole_vectors<F>(count);
@@ -68,7 +68,7 @@ struct Answers {
         }
         const F here = across(largest, [](F a, F b) { return a > b ? a : b; });
         const F now = here > most[i] ? here : most[i];
-        // Of nothing but -inf: e**(-inf - 0) is 0.
+        // If all are -inf: e**(-inf - 0) is 0.
         const vec<F> shift(now == -std::numeric_limits<F>::infinity() ? F(0) : now);
         vec<F> sum(F(0));
         for (int64_t c = 0; c < width; c += L) {
@@ -131,7 +131,7 @@ Status attention(const Operand& out, const Operand* ins, int, const Params& para
 
 // ---- gradient -----------------------------------------------------------------------------------
 
-// With the weights p_ij = e**(s_ij - logs_i), found again from the products:
+// With the weights p_ij = e**(s_ij - logs_i), recomputed from the products:
 //   dv_j = sum_i p_ij g_i,   ds_ij = p_ij (g_i v_j - g_i z_i) scale,
 //   dq_i = sum_j ds_ij k_j,  dk_j = sum_i ds_ij q_i
 template <class T, class F = Computed<T>>
@@ -188,7 +188,7 @@ struct Gradients {
         return across(sum, [](F a, F b) { return a + b; });
     }
 
-    // Some queries meet a block of keys.
+    // Handles some queries and one block of keys.
     void meet(int64_t first, int64_t queries, int64_t key, int64_t count, Matrix<const F> gs,
               Matrix<const F> qs, Matrix<const F> ks) {
         const int64_t height = ceil_div(queries, ceil_div(queries, ROWS));
@@ -203,7 +203,7 @@ struct Gradients {
             multiply(rows, k.cols, seen, s, KEYS, 1, ks.data, ks.row, sum_q + at * narrow, narrow,
                      true);
         }
-        // A key that is seen from query `from` on only: those before it have no weight for it.
+        // A key is seen only from query `from` on: the queries before have no weight for it.
         const int64_t step = scores.causal ? ROWS : count;
         for (int64_t j = 0; j < count; j += step) {
             const int64_t rows = smaller(step, count - j);
@@ -216,7 +216,7 @@ struct Gradients {
         }
     }
 
-    // Makes weights of a row of products, and of g v their slopes.
+    // Turns a row of products into weights, and one of g v into their slopes.
     void weigh(int64_t i, int64_t key, int64_t count, F* weight, F* slope) const {
         constexpr int L = lanes<F>;
         const int64_t seen = scores.seen(i, key, count), width = whole_vectors<F>(count);
@@ -230,7 +230,7 @@ struct Gradients {
             store(slope + c, p * (load(slope + c) - by) * scale);
         }
         for (; c < width; c += L) store(weight + c, vec<F>(F(0))), store(slope + c, vec<F>(F(0)));
-        for (c = seen; c < width && c % L; ++c) slope[c] = 0;  // 0 * nan, of what is not there
+        for (c = seen; c < width && c % L; ++c) slope[c] = 0;  // beyond the row, 0 * nan is nan
     }
 };
 

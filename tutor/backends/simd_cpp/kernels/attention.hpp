@@ -1,11 +1,11 @@
 // Attention, block by block: products that stay in the cache, and the softmax between them.
 //
-// No matrix of all scores is kept. T. Dao et al., FlashAttention (2022): the keys come in blocks,
-// and for each query three things are carried from one block to the next, the largest score m so
-// far, the sum l of e**(s - m), and the sum o of e**(s - m) v. Where a block has a larger score,
-// m', what was summed up before is off by one factor, e**(m - m'), and is multiplied by it. In the
-// end the answer is o / l, and m + ln l, one number for each query, is all that the gradient needs
-// to find the weights again: e**(s - (m + ln l)).
+// No matrix of all scores is stored. T. Dao et al., FlashAttention (2022): the keys come in blocks,
+// and each query carries three things from one block to the next, the largest score m so far, the
+// sum l of e**(s - m), and the sum o of e**(s - m) v. If a block has a larger score m', the earlier
+// sums are off by one factor, e**(m - m'), and are multiplied by it. In the end the answer is
+// o / l, and the gradient needs only m + ln l, one number for each query, to recompute the weights:
+// e**(s - (m + ln l)).
 #pragma once
 
 #include "kernels/micro_kernel.hpp"
@@ -15,7 +15,7 @@ namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
 
-// Keys of a block: with 64 numbers each, they and the values take 64 KiB, and stay in L2.
+// Keys of a block: with 64 numbers each, keys and values take 64 KiB and stay in L2.
 constexpr int64_t KEYS = 128;
 
 // Queries of one chunk of work. The gradient takes BESIDE at a time: their weights, BESIDE x KEYS,
@@ -23,12 +23,12 @@ constexpr int64_t KEYS = 128;
 constexpr int64_t QUERIES = 512;
 constexpr int64_t BESIDE = 64;
 
-// Multiplications in 5 to 10 us, what waking a thread costs.
+// Multiplications in 5 to 10 us, the cost of waking a thread.
 constexpr int64_t GRAIN = 1 << 18;
 
 // ---- operands -----------------------------------------------------------------------------------
 
-// The matrix number `index`, counted over all axes but the last two.
+// Matrix number `index`, counted over all axes but the last two.
 template <class T>
 Matrix<T> matrix_of(const Operand& x, int64_t index) {
     T* data = reinterpret_cast<T*>(x.data);
@@ -38,7 +38,7 @@ Matrix<T> matrix_of(const Operand& x, int64_t index) {
     return {data, x.shape[last - 1], x.shape[last], x.strides[last - 1], x.strides[last]};
 }
 
-// The row number `index`, counted over all axes but the last one, as a matrix of one column.
+// Row number `index`, counted over all axes but the last one, as a matrix of one column.
 template <class T>
 Matrix<T> column_of(const Operand& x, int64_t index) {
     T* data = reinterpret_cast<T*>(x.data);
@@ -66,7 +66,7 @@ struct Room {
     }
 };
 
-// Rows as the micro-kernel can read them, whole vectors of them: where they are, or copied to `to`.
+// Rows in whole vectors, as the micro-kernel can read them: in place, or copied to `to`.
 template <class T, class F = Computed<T>>
 Matrix<const F> whole_rows(Matrix<const T> from, F* to) {
     const int64_t width = whole_vectors<F>(from.cols);
@@ -80,7 +80,7 @@ Matrix<const F> whole_rows(Matrix<const T> from, F* to) {
     return {to, from.rows, from.cols, width, 1};
 }
 
-// The columns of such rows as rows, KEYS apart, filled up with zeros to whole vectors.
+// The columns of such rows as rows, KEYS apart, padded with zeros to whole vectors.
 template <class F>
 void turn(Matrix<const F> from, F* to) {
     constexpr int L = lanes<F>;
@@ -103,7 +103,7 @@ void write_rows(Matrix<T> to, const F* from, int64_t step) {
 
 // ---- products -----------------------------------------------------------------------------------
 
-// C = or += A B, of rows that are filled up to whole vectors.
+// C = or += A B, for rows padded to whole vectors.
 template <class F>
 void multiply(int64_t rows, int64_t cols, int64_t depth, const F* a, int64_t a_row, int64_t a_col,
               const F* b, int64_t b_row, F* c, int64_t c_row, bool add) {
@@ -119,7 +119,7 @@ void multiply(int64_t rows, int64_t cols, int64_t depth, const F* a, int64_t a_r
 
 // ---- scores -------------------------------------------------------------------------------------
 
-// What makes scores of products: s_ij = scale * (q k)_ij + mask_ij, of the keys that query i sees.
+// Turns products into scores: s_ij = scale * (q k)_ij + mask_ij, for the keys that query i sees.
 template <class T, class F = Computed<T>>
 struct Scores {
     Matrix<const T> mask;
@@ -128,7 +128,7 @@ struct Scores {
     bool plain = mask.row == 0 && mask.col == 0 && mask.rows * mask.cols > 0 &&
                  convert<F>(*mask.data) == 0;  // nothing is added
 
-    // How many of the keys from `first` on query i sees, of `count`.
+    // How many of the `count` keys from `first` on query i sees.
     int64_t seen(int64_t i, int64_t first, int64_t count) const {
         return causal ? larger(0, smaller(count, i + 1 - first)) : count;
     }

@@ -1,4 +1,4 @@
-// Bit by bit, and shifts.
+// Bitwise operations, and shifts.
 #include "bitwise.rows.hpp"
 #include "kernels/elementwise.hpp"
 
@@ -18,7 +18,7 @@ struct BitwiseNot : Wrapping {
     bool operator()(bool x) const { return !x; }
 };
 
-// C++ leaves open what a shift by all the bits gives: 0, or what the sign fills in from the left.
+// C++ does not define a shift by all the bits: here it gives 0, or the sign in every bit.
 struct LeftShift : Wrapping {
     static constexpr Status::Kind refuses = Status::NegativeShift;
     template <class V>

@@ -1,4 +1,4 @@
-// Elements as they are, or as another dtype's: copy, cast, fill.
+// Elements as they are, or converted to another dtype: copy, cast, fill.
 #include "cast.rows.hpp"
 #include "kernels/elementwise.hpp"
 #include "walk/items.hpp"
@@ -9,10 +9,10 @@ namespace {
 
 // ---- one number ---------------------------------------------------------------------------------
 
-// An integer as a double, for one that is then rounded to 16 bits. A double has 53, so larger
-// numbers lose their lowest 11. That these were not all 0 shows in the twelfth, set then: rounding
-// twice is safe if the first time is to odd (S. Boldo and G. Melquiond, Emulation of FMA and
-// correctly rounded sums, 2008).
+// An integer as a double that is then rounded to 16 bits. A double has 53 bits, so larger
+// numbers lose their lowest 11. If these were not all 0, the twelfth bit is set: rounding twice
+// is safe if the first time is to odd (S. Boldo and G. Melquiond, Emulation of FMA and correctly
+// rounded sums, 2008).
 template <class From>
 inline double widened(From x) {
     if constexpr (sizeof(From) < 8) {
@@ -61,7 +61,7 @@ void convert(int64_t n, void* out, const void* const* ins) {
     } else {
         TUTOR_INDEPENDENT
         for (int64_t i = 0; i < n; i++) {
-            if constexpr (is_bool<From>)  // chosen, because a bool is not converted by vectors
+            if constexpr (is_bool<From>)  // a select, because vectors do not convert bools
                 z[i] = x[i] ? cast<To>(uint8_t(1)) : cast<To>(uint8_t(0));
             else
                 z[i] = cast<To>(x[i]);
@@ -100,7 +100,7 @@ Status run_fill(const Operand& out, const Operand*, int, const Params& params) {
     return run_copy<T>(out, &repeated, 1, params);
 }
 
-// One for each dtype that it may become.
+// One for each dtype that an element may be converted to.
 template <class From>
 constexpr Work conversions[DTYPES] = {
 #define ROW(name, type, format) plain(conversion<type, From>()),

@@ -1,9 +1,9 @@
-// Batch norm: each channel c of x (k, n, m) over all else, with h = (x - mean) / sqrt(var + eps).
+// Batch norm: each channel c of x (k, n, m) over k and m, with h = (x - mean) / sqrt(var + eps).
 // float16 and bfloat16 are computed in float and rounded once.
 //
-// A channel's numbers stand in k rows of m. Where m is 1, they are a column, and those of
-// neighbouring channels are done together, row by row as they stand in memory. Which way it is
-// follows from the shape alone; no channel's bits depend on its neighbours.
+// A channel's numbers are k rows of m. Where m is 1 they are a column, and those of neighbouring
+// channels are computed together, row by row as they lie in memory. The shape alone decides which
+// way it is; no channel's bits depend on its neighbours.
 #include "channels.rows.hpp"
 #include "kernels/norm.hpp"
 
@@ -11,11 +11,11 @@ namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
 
-constexpr int64_t BESIDE = 16;  // vectors of channels that are done together
+constexpr int64_t BESIDE = 16;  // vectors of channels that are computed together
 
-// Operand x (k, n, m) from `channel` on, as k rows of `width` numbers: `at(r)` finds row r, what
-// was written to `to(r)` goes back by `back(r)`. Who needs several rows at once gives each a
-// `slot`.
+// Operand x (k, n, m) from `channel` on, as k rows of `width` numbers: `at(r)` finds row r,
+// `back(r)` writes back what was written to `to(r)`. Callers that need several rows at once give
+// each a `slot`.
 template <class T, class F = Computed<T>>
 struct Lines {
     const Operand& x;
@@ -38,13 +38,13 @@ struct Lines {
     void back(const F* made, int64_t r) const { leave(made, place(r), step, width); }
 };
 
-// What x holds for a channel.
+// The number of x for a channel.
 template <class T>
 T& of_channel(const Operand& x, int64_t c) {
     return reinterpret_cast<T*>(x.data)[c * x.strides[0]];
 }
 
-// Of each of k rows term(r, slot) gives a function of (i, at), which is added up over all of them.
+// Adds up a function of (i, at) over all of k rows; term(r, slot) gives that of row r.
 template <class F, class Term>
 inline F sum_rows(int64_t rows, int64_t width, const Term& term) {
     F total = 0;
@@ -52,7 +52,7 @@ inline F sum_rows(int64_t rows, int64_t width, const Term& term) {
     return total;
 }
 
-// The same for each column by itself, four rows at a time.
+// The same for each column separately, four rows at a time.
 template <class F, class Term>
 inline void sum_columns(int64_t rows, int64_t width, F* sums, const Term& term) {
     std::memset(sums, 0, BESIDE * lanes<F> * sizeof(F));
@@ -70,7 +70,7 @@ inline void sum_columns(int64_t rows, int64_t width, F* sums, const Term& term) 
     }
 }
 
-// One number for each of up to BESIDE * lanes columns, all of them on lines of their own.
+// One number for each of up to BESIDE * lanes columns, on cache lines of their own.
 template <class F>
 struct Columns {
     F* memory;
@@ -93,8 +93,8 @@ struct Columns {
     }
 };
 
-// Calls channel(c, room) for each channel, or columns(first channel, their numbers, room) for some
-// of them, `each` numbers for each; there is room for `slots` rows.
+// Calls channel(c, room) for each channel, or columns(first channel, their numbers, room) for
+// several at once, with `each` numbers for each; there is room for `slots` rows.
 template <class F, class Channel, class Some>
 Status each_channels(const Operand& x, int slots, int each, const Channel& channel,
                      const Some& columns) {
@@ -189,7 +189,7 @@ void norm_columns(const Operand& out, const Operand* ins, int64_t c, const Colum
     columns.template write<F>(var, ins[4], c);
 }
 
-// z = h * w + b, and mean and variance of each channel.
+// z = h * w + b, and the mean and variance of each channel.
 template <class T>
 Status batch_norm(const Operand& out, const Operand* ins, int, const Params& params) {
     using F = Computed<T>;

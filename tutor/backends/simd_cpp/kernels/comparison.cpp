@@ -1,4 +1,4 @@
-// Comparisons, and the choice by them.
+// Comparisons, and the choice by a condition.
 #include "comparison.rows.hpp"
 #include "kernels/elementwise.hpp"
 #include "walk/items.hpp"

@@ -1,20 +1,19 @@
 // Direct convolution over two axes and its gradient for the weights.
 //
 // A convolution needs no im2col, which would write every number of x once for each of the K * L
-// taps of a window. Let the image be one long row, row after row, `pitch` numbers from one to the
-// next: what tap (i, j) sees from the output at position p * pitch + q stands `shift` numbers
-// further on, and the shift is the same for all positions:
+// taps of a window. Let the image be one long row, with `pitch` numbers from one image row to the
+// next: the number that tap (i, j) sees from the output at position p * pitch + q is `shift`
+// numbers further on, and the shift is the same for all positions:
 //
 //     z[o][position] = sum over k = (c, i, j) of w[o][k] * x[at[k] + position]
 //
-// That is a product of matrices whose second factor is read at K * L places of one small copy. The
-// positions between the end of one row of outputs and the start of the next mean nothing; they are
-// computed, because whole registers are cheaper than short rows, and thrown away.
+// That is a matrix product whose second factor is read at K * L places of one small copy. The
+// positions between the end of one row of outputs and the start of the next are meaningless; they
+// are computed, because whole registers are cheaper than short rows, and discarded.
 //
-// Strides disappear when x is copied: with stride 2, odd and even rows and columns go to planes of
-// their own (phases), and in each of them the window moves on by 1 (Vasudevan, Anderson and Gregg,
-// Parallel multi channel convolution using general matrix multiplication, 2017, sum shifted
-// products, too).
+// Copying x removes strides: with stride 2, odd and even rows and columns go to planes of their own
+// (phases), and in each of them the window moves on by 1 (Vasudevan, Anderson and Gregg, Parallel
+// multi channel convolution using general matrix multiplication, 2017, also sum shifted products).
 #include <utility>
 
 #include "conv.rows.hpp"
@@ -26,7 +25,7 @@ namespace {
 
 // ---- bands --------------------------------------------------------------------------------------
 
-// How all the outputs are cut into bands of about `wanted` positions. The sizes alone decide.
+// How all the outputs are cut into bands of about `wanted` positions, decided by the sizes alone.
 struct Bands {
     const Window& window;
     int64_t batch, images, rows, down;
@@ -153,7 +152,7 @@ void each_row(int64_t channels, const Window& window, const Row& row) {
 
 constexpr Status OK = {Status::Ok, 0, 0}, OUT_OF_MEMORY = {Status::OutOfMemory, 0, 0};
 
-// Positions of a band: a register has enough to do, and the copy of its input stays in L2.
+// Positions of a band: enough for the registers, and the copy of its input stays in L2.
 constexpr int64_t POSITIONS = 1024, INPUT = 1 << 17;
 constexpr int64_t GRAIN = 1 << 19;  // multiplications that take a thread about 10 us
 
@@ -215,9 +214,9 @@ Status conv2d(const Operand& out, const Operand* ins, int, const Params& params)
 
 // ---- its gradient for the weights ---------------------------------------------------------------
 
-// Sums over all positions of all images. They are cut into at most PARTS parts, which follow from
-// the sizes; a lane of a register adds up its positions of a part one after another, then the lanes
-// are added, then the parts, in pairs, the pairs in pairs, and so on.
+// Sums over all positions of all images. They are cut into at most PARTS parts, which the sizes
+// determine. A lane of a register adds up its positions of a part one after another, then the lanes
+// are added, then the parts by a pairwise tree.
 constexpr int64_t PARTS = 16;
 constexpr int64_t SUMS = 1 << 20;  // bytes of vectors that one task adds to
 
@@ -231,8 +230,8 @@ struct WeightCall {
     const Blocks& blocks;
     int64_t channels, terms;
 
-    // What `blocks` [from, to) of a group's outputs get from one band: added to `sums`. false: out
-    // of memory.
+    // Adds to `sums` what `blocks` [from, to) of a group's outputs get from one band.
+    // false: out of memory.
     bool add_band(const Band& band, int64_t group, int64_t from, int64_t to, int64_t* at,
                   F* sums) const {
         constexpr int L = lanes<F>;
@@ -271,7 +270,7 @@ struct WeightCall {
     }
 };
 
-// Adds up the parts of each sum, and brings them to `out`.
+// Adds up the parts of each sum, and writes them to `out`.
 template <class T, class F>
 void add_parts(const Operand& out, F* totals, int64_t parts, const Window& window) {
     const int64_t terms = out.shape[1] * window.taps(), size = out.shape[0] * terms;

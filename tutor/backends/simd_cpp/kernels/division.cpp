@@ -1,4 +1,4 @@
-// Division with remainder, and powers: what refuses some integers.
+// Division with remainder, and powers: kernels that refuse some integers.
 #include "division.rows.hpp"
 #include "kernels/elementwise.hpp"
 #include "math/functions.hpp"
@@ -7,8 +7,8 @@ namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
 
-// C's x / y and x % y for integers. What a processor refuses wraps or, by 0, is 0: the kernel has
-// made sure that there is no 0, but whoever writes into y meanwhile must not end the process.
+// C's x / y and x % y for integers. Where a processor refuses, they wrap, or are 0 if y is 0: the
+// kernel has excluded 0, but another thread that writes into y must not end the process.
 template <class V>
 struct Divided {
     V quotient, rest;
@@ -20,7 +20,7 @@ inline Divided<V> divided(V x, V y) {
     return {static_cast<V>(x / y), static_cast<V>(x % y)};
 }
 
-// The same for integers as math::steps_down.
+// As math::steps_down, for integers.
 template <class V>
 inline bool steps_down(V rest, V y) {
     return rest != V(0) && (rest < V(0)) != (y < V(0));
@@ -68,9 +68,9 @@ using Fmod = FmodBy<math::fmod>;
 
 // ---- powers -------------------------------------------------------------------------------------
 
-// Most powers are x**2, and x**1 in its gradient. A product takes a sixteenth of the time, and is
-// off by its rounding at most. Each lane is chosen by its own exponent, so that no result depends
-// on its neighbours; `power` is asked only where some lane has another exponent.
+// Most powers are x**2, and x**1 in its gradient. A product takes a sixteenth of the time, and its
+// error is its rounding at most. Each lane chooses by its own exponent, so that no result depends
+// on its neighbours; `power` is called only if some lane has another exponent.
 template <class F>
 vec<double> square_or(vec<double> x, vec<double> y, F power) {
     const auto square = y == vec<double>(2.0);
@@ -87,7 +87,7 @@ struct PowByLane : InDouble {
     }
 };
 
-// Integers: by squaring.
+// Integers: by repeated squaring.
 struct Pow : InDouble {
     static constexpr Status::Kind refuses = Status::NegativeExponent;
     using ForFloat64 = PowByLane;

@@ -3,9 +3,9 @@
 //     FORMULA2(Sub, Wrapping, x - y)
 //     TABLE(arithmetic, KERNEL(sub, run<Sub, T>))
 //
-// A formula says once what is computed: `V` is a register of floats or one integer, so that the
-// same line serves all dtypes; where the two differ (signed zeros, nan) there are two lines. Which
-// memory is walked in which order is the business of walk/each.cpp.
+// A formula says once what is computed: `V` is a register of floats or one integer, so the same
+// line serves all dtypes; where the two differ (signed zeros, nan) there are two lines.
+// walk/each.cpp decides which memory is walked in which order.
 #pragma once
 
 #include <cstring>
@@ -43,7 +43,7 @@ struct Arithmetic {
     static constexpr bool compares = false;  // gives a bool
     static constexpr bool doubles = false;   // floats: compute in double, round to float once
     static constexpr int64_t grain = 65536;  // elements worth a thread: about 10 us
-    // What an integer kernel reports, writing nothing, of some y: of 0, or of a negative one.
+    // What an integer kernel reports, without writing, for some y: for 0, or for a negative one.
     static constexpr Status::Kind refuses = Status::Ok;
     using ForFloat64 = void;  // the formula for float64, if it is another one
 };
@@ -66,7 +66,7 @@ struct Division : Arithmetic {
     static constexpr Status::Kind refuses = Status::DivisionByZero;
 };
 
-// A formula that one expression of x, or of x and y, says for every V.
+// A formula written as one expression of x, or of x and y, for every V.
 #define FORMULA(Name, Kind, expression) \
     struct Name : Kind {                \
         template <class V>              \
@@ -91,7 +91,7 @@ inline V negated(V x) {
 
 // ---- inner loops --------------------------------------------------------------------------------
 
-// f(x) or f(x, y), whichever the formula has. Of a formula with one operand `y` is never read.
+// f(x) or f(x, y), whichever the formula has. With one operand, `y` is never read.
 template <class Formula, class V>
 inline auto apply(V x, [[maybe_unused]] V y) {
     if constexpr (std::is_invocable_v<Formula, V, V>)
@@ -128,7 +128,7 @@ inline void store_as(T* to, vec<C> values) {
     }
 }
 
-// Floats T, one register at a time, computed as C. The last register full overlaps the one before
+// Floats T, one register at a time, computed as C. The last full register overlaps the one before
 // it: its operands are read first, since z may be x, and what both hold is written twice alike.
 // Fewer elements go through a padded register and the same formula: a result must not depend on its
 // place in the array. (Not inlined into itself, which would compile every formula twice.)
@@ -156,9 +156,8 @@ template <class Formula, class C, class T>
     for (int64_t k = 0; k < n; k++) z[k] = zs[k];
 }
 
-// Everything else, one element at a time, for the compiler to vectorise: it reads In, computes with
-// V and writes Out. `out` is the very same memory as an input or apart from it, hence
-// TUTOR_INDEPENDENT.
+// Everything else, one element at a time, for the compiler to vectorise: reads In, computes with V
+// and writes Out. `out` is an input's own memory or apart from it, hence TUTOR_INDEPENDENT.
 template <class Formula, class Out, class In, class V>
 void map_scalars(int64_t n, void* out, const void* const* ins) {
     Out* z = static_cast<Out*>(out);
@@ -171,17 +170,17 @@ void map_scalars(int64_t n, void* out, const void* const* ins) {
 // ---- a kernel
 // -------------------------------------------------------------------------------------
 
-// What a formula computes with: the dtype's own type, float for the 16-bit floats, double where it
-// asks.
+// The type that a formula computes with: the dtype's own, float for the 16-bit floats, double where
+// the formula asks for it.
 template <class Formula, class T>
 using ComputedBy = std::conditional_t<is_float<T> && Formula::doubles, double,
                                       std::conditional_t<is_16_bit_float<T>, float, T>>;
 
-// What the elements are in the tiles: floats become doubles only in the registers.
+// The type of the elements in the tiles: floats become doubles only in the registers.
 template <class Formula, class T>
 using Tiled = std::conditional_t<std::is_same_v<T, float>, float, ComputedBy<Formula, T>>;
 
-// The inner loop for a formula over elements of type T. (Doubles that stand for 16 bits are made
+// The inner loop for a formula over elements of type T. (Doubles for 16-bit floats are made
 // beforehand, in a tile: they must not be rounded to float on their way.)
 template <class Formula, class T>
 constexpr Inner inner() {
@@ -217,7 +216,7 @@ constexpr bool refuses_some =
     std::is_integral_v<T> && (Formula::refuses == Status::DivisionByZero ||
                               (Formula::refuses != Status::Ok && std::is_signed_v<T>));
 
-// The inner loops to and from the tiles, of floats that are not computed as they are.
+// The inner loops to and from the tiles, for floats that are computed in another type.
 template <class C, class T>
 void widen_items(int64_t n, void* out, const void* const* ins) {
     widen(n, static_cast<C*>(out), static_cast<const T*>(ins[0]));
@@ -227,7 +226,7 @@ void narrow_items(int64_t n, void* out, const void* const* ins) {
     narrow(n, static_cast<T*>(out), static_cast<const C*>(ins[0]));
 }
 
-// The same question of n elements side by side.
+// The same question for n elements side by side.
 template <Status::Kind refuses, class T>
 bool some_refused(int64_t n, const void* y) {
     const T* from = static_cast<const T*>(y);

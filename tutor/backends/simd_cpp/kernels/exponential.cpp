@@ -1,4 +1,4 @@
-// exp, log, and what networks make of them: tanh, sigmoid and their gradients; sin, cos.
+// exp, log, and the activations made of them: tanh, sigmoid and their gradients; sin, cos.
 #include "exponential.rows.hpp"
 #include "kernels/elementwise.hpp"
 #include "math/math.hpp"
@@ -25,8 +25,8 @@ struct CosFor : InDouble {
 using Sin = SinFor<float>;
 using Cos = CosFor<float>;
 
-// Gradients, given that of the result, x, and the result itself, y. 1 - y * y would cancel near 1.
-// Nobody says that y came from tanh or sigmoid; the square of a large float overflows in float.
+// Gradients, from x, the gradient of the result, and y, the result itself. 1 - y * y would cancel
+// near 1. y need not come from tanh or sigmoid; the square of a large float overflows in float.
 FORMULA2(TanhGrad, InDouble, x*((V(1) - y) * (V(1) + y)))
 FORMULA2(SigmoidGrad, InDouble, x*(y*(V(1) - y)))
 

@@ -8,7 +8,7 @@ namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
 
-// `vector`, whose results are then rounded; for float64 the C library's function, lane by lane.
+// `vector`, whose results are then rounded; float64 calls the C library's function, lane by lane.
 template <double f(double)>
 struct ByLane : InDouble {
     vec<double> operator()(vec<double> x) const { return math::by_lane(f, x); }
@@ -35,7 +35,7 @@ using Acosh = Function<math::acosh, math::acosh>;
 using Atanh = Function<math::atanh, std::atanh>;
 using Erf = Function<math::erf, std::erf>;
 
-// The same with two.
+// The same for two operands.
 template <double f(double, double)>
 struct ByLane2 : InDouble {
     vec<double> operator()(vec<double> x, vec<double> y) const { return math::by_lane(f, x, y); }

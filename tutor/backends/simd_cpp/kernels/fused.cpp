@@ -17,7 +17,7 @@ namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
 
-// How many elements a tile has: where an operand repeats after fewer, a whole number of times.
+// How many elements a tile has: whole periods of each operand that repeats within it.
 int64_t tile_of(const Call& call) {
     int64_t tile = TILE;
     for (int k = 1; k <= call.reads; k++) {
@@ -27,7 +27,7 @@ int64_t tile_of(const Call& call) {
     return tile;
 }
 
-// Runs the whole chain tile by tile, without a reduction. Which instruction refuses an element.
+// Runs the whole chain in tiles, without a reduction. *refused: the instruction that refuses.
 bool run_tiles(const Call& call, bool tries, int* refused) {
     const int64_t tile = tile_of(call);
     *refused = MAX_CODE;
@@ -143,7 +143,7 @@ Status fused(const Operand& out, const Operand* ins, int count, const Params& pa
     if (made == nullptr) return OUT_OF_MEMORY;
     const Call& call = *made;
     int refused;
-    if (call.refuses) {  // then nothing may be written: first the same, only to see
+    if (call.refuses) {  // then nothing may be written: a dry run comes first
         if (!run_tiles(call, true, &refused)) return OUT_OF_MEMORY;
         if (refused < MAX_CODE) return {params.code.of[refused].work->refuses, refused, 0};
     }

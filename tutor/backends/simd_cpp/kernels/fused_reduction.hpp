@@ -1,5 +1,5 @@
-// The reduction that a fused kernel may end in: the same blocks of terms, and the same trees over
-// them, as in kernels/reduce.cpp, so that it gives the same bits.
+// The reduction that a fused kernel may end in: the same blocks of terms and the same trees over
+// them as in kernels/reduce.cpp, so that it gives the same bits.
 #pragma once
 
 #include "kernels/tiles.hpp"
@@ -8,20 +8,20 @@ namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
 
-// Pieces of work: either some results whose terms, one after another, are in one tile; or, of a
-// group of results, one chunk of their terms. A group is one result, if its terms lie one after
-// another, and else a strip of results side by side.
+// Pieces of work: either some results whose terms lie one after another in one tile, or one chunk
+// of the terms of a group of results. A group is one result if its terms lie one after another,
+// otherwise a strip of results side by side.
 struct Reduction {
     static constexpr int64_t CHUNK = 64 * BLOCK;  // terms of a result that one thread adds up
     static constexpr int64_t LEVELS = 8;          // of the tree over its blocks
     static constexpr int64_t SIDE = 128;          // short results in a tile
-    static constexpr int64_t WIDE = 512;          // of a strip
+    static constexpr int64_t WIDE = 512;          // results of a strip
     static constexpr int64_t MOST = 16;           // bytes of a partial result
 
     const Call& call;
     const Reducer& op;
     const int64_t terms, outputs, columns, chunks, strips, width, rows;
-    char* partials = nullptr;  // of all groups, those of each chunk
+    char* partials = nullptr;  // of each chunk of all groups
 
     explicit Reduction(const Call& what)
         : call(what),
@@ -39,7 +39,7 @@ struct Reduction {
 
     // ---- trees ----------------------------------------------------------------------------------
 
-    // Over `count` groups of partial results, w of them each, to the first one.
+    // The tree over `count` groups of w partial results each, into the first one.
     void tree(char* from, int64_t count, int64_t w) const {
         if (count < 2) return;
         const int64_t half = left_half(count);
@@ -49,7 +49,7 @@ struct Reduction {
         op.merge(from, right, w);
     }
 
-    // Over the lanes of a block that had `used` of them, w partial results each.
+    // The tree over the lanes of a block that had `used` of them, w partial results each.
     void fold(char* lane, int64_t used, int64_t w) const {
         for (int64_t half = op.lanes / 2; half > 0; half /= 2)
             if (used > half) {
@@ -61,7 +61,7 @@ struct Reduction {
     // ---- by rows: the terms of a result lie one after another -----------------------------------
 
     // Adds n <= TILE terms from number `first` on: to one partial result for each block of them, or
-    // where order changes nothing, to one.
+    // to a single one where order changes nothing.
     void add(const char* x, int64_t first, int64_t n, char* to) const {
         op.add_row(x, n, first, to);
     }
@@ -130,7 +130,7 @@ struct Reduction {
         return smaller(width, columns - group % strips * width);
     }
 
-    // Adds the terms [start, stop) of each of a group to the partial results of their lanes.
+    // Adds the terms [start, stop) of each result of a group to the partial results of their lanes.
     void add_terms(Tiles& tiles, int64_t group, int64_t start, int64_t stop, char* lane) const {
         const int64_t w = width_of(group), step = strips == 1 ? rows : 1;
         const int64_t outer = group / strips, column = group % strips * width;
@@ -141,8 +141,8 @@ struct Reduction {
         }
     }
 
-    // A chunk of the terms of a strip. The results of its blocks wait, one of each level of the
-    // tree, for their neighbours.
+    // Runs a chunk of the terms of a strip. The results of its blocks wait, one for each level of
+    // the tree, for their neighbours.
     void run_columns(Tiles& tiles, int64_t piece, char* partial) const {
         const int64_t group = piece / chunks, w = width_of(group), bytes = w * op.partial_size;
         const int64_t start = piece % chunks * CHUNK, stop = smaller(terms, start + CHUNK);

@@ -1,4 +1,4 @@
-// gelu, by erf and by tanh, and their gradients, given that of the result and x.
+// gelu, by erf and by tanh, and their gradients, from that of the result and x.
 #include "math/gelu.hpp"
 
 #include "gelu.rows.hpp"
@@ -8,7 +8,7 @@ namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
 
-// float64 asks the C library, lane by lane. Beyond ENDS all are straight: e^(-40^2/2) is 0.
+// float64 calls the C library, lane by lane. Beyond ENDS all are straight: e^(-40^2/2) is 0.
 inline double near(double x) {
     if (x < -math::ENDS) return -math::ENDS;
     return x > math::ENDS ? math::ENDS : x;

@@ -1,17 +1,17 @@
 // C = A B, as fast as the CPU multiplies.
 //
-// A product of two n x n matrices has 2 n^3 operations on 3 n^2 numbers, so it can be limited by
-// arithmetic alone, provided that every number that is fetched is used many times while it is near.
-// The way to do that is K. Goto and R. van de Geijn, Anatomy of High-Performance Matrix
-// Multiplication (2008), in the form of F. Van Zee and R. van de Geijn, BLIS (2015):
+// A product of two n x n matrices has 2 n^3 operations on 3 n^2 numbers, so arithmetic alone can
+// limit it, provided that every number fetched is used many times while it is near. The way to do
+// that is K. Goto and R. van de Geijn, Anatomy of High-Performance Matrix Multiplication (2008), in
+// the form of F. Van Zee and R. van de Geijn, BLIS (2015):
 //
 //   micro-kernel  ROWS x VECTORS registers hold a piece of C, while k runs     registers
 //   panel         those ROWS of A, KC long, meet one sliver of B after another  L1 cache
 //   block         KC x NC of B, cut into slivers, meets all panels of A         L2 cache
 //   tile          at most MC x NC of C is one chunk of work                     one thread
 //
-// One row times a matrix uses each number of B once, so memory is the limit: it has a path of its
-// own, which packs nothing.
+// One row times a matrix uses each number of B once, so memory is the limit: it has its own path,
+// which packs nothing.
 //
 // Sums: k is cut into blocks of at most KC, of equal length; in a block one chain of fma runs over
 // k from 0 on; the blocks are added in order. So the bits of C depend on k and the level alone, not
@@ -36,14 +36,14 @@ namespace {
 constexpr int64_t KC = 384;
 
 // A block of B, KC * NC values, stays in L2: 768 KiB of the usual 1 or 2 MiB. It is packed once for
-// all of the tile's rows. Panels of A are packed just before they are read, 16 of them at a time,
-// for one alone would take a few bytes of every page.
+// all of the tile's rows. Panels of A are packed just before they are read, 16 at a time, because a
+// single one would take a few bytes of every page.
 template <class F>
 constexpr int64_t NC = 2048 / sizeof(F);
 constexpr int64_t MC = 4096;
 constexpr int64_t PANELS = 16;
 
-// How many blocks k is cut into.
+// The number of blocks that k is cut into.
 inline int64_t blocks_of(int64_t k) { return larger(1, ceil_div(k, KC)); }
 
 // ---- one row ------------------------------------------------------------------------------------
@@ -75,8 +75,8 @@ void row_by_columns(int64_t depth, const F* a, int64_t a_col, const F* b, int64_
     store(c, result[0][0]);
 }
 
-// Columns j to n of c (1 x n) = a b, V vectors at a time, or half as many, and so on. Vectors that
-// would stick out of c begin earlier instead: the same columns twice.
+// Columns j to n of c (1 x n) = a b, V vectors at a time, then half as many, and so on. A vector
+// that would stick out of c begins earlier instead, and computes some columns twice.
 template <class F, int V = WIDE>
 void multiply_row(int64_t j, Matrix<const F> a, Matrix<const F> b, Matrix<F> c,
                   const Finish<F>& finish) {
@@ -113,17 +113,17 @@ struct TileProduct {
     int64_t panels = ceil_div(m, ROWS), height = ceil_div(m, panels);  // 15 = 8 + 7 rows
 
     // Packing costs as much as 10 rows or columns of arithmetic, so it must be worth it. The
-    // micro-kernel walks A with any strides; only if columns of A are contiguous, each step down
-    // k may be in another page, and many slivers would go through them all again. So are rows that
-    // lie a multiple of 2 KiB apart: they would share a few places of L1. Of B it needs whole
-    // vectors; where many panels read them they should not be too scattered.
+    // micro-kernel walks A with any strides. But if columns of A are contiguous, each step down k
+    // may be in another page, and many slivers would go through them all again. Rows a multiple of
+    // 2 KiB apart would share a few places of L1, so they are packed as well. The micro-kernel
+    // needs B in whole vectors; where many panels read them, they should not be too scattered.
     bool a_collides = a.row * int64_t(sizeof(F)) % 2048 == 0 && blocks > 1;
     bool a_as_is = same && ((a.col == 1 && !a_collides) || n <= 4 * SLIVER<F>);
     bool near = depth * magnitude(b.row) <= KC * NC<F>;
     bool b_as_is = same && b.col == 1 && (panels == 1 || (near && m <= 256));
     bool c_as_is = same && c.col == 1;
-    // Where the last vector of a row would stick out it may begin earlier instead, so that some
-    // numbers of C are computed twice; but if C is a sum of blocks, they would be added twice.
+    // If the last vector of a row would stick out, it may begin earlier instead, which computes
+    // some numbers of C twice; but if C is a sum of blocks, they would be added twice.
     bool overlap = b_as_is && c_as_is && blocks == 1 && n >= L;
     // Columns of B from here on are packed.
     int64_t packed_from = !b_as_is ? 0 : overlap || n % L == 0 ? n : n / SLIVER<F> * SLIVER<F>;
@@ -153,7 +153,7 @@ struct TileProduct {
         return true;
     }
 
-    // From sums to C.
+    // Converts sums to C.
     void convert_rows(int64_t begin, int64_t rows) const {
         for (int64_t i = begin; i < begin + rows; ++i) {
             const F* row = sums + i * sums_row;
@@ -207,7 +207,7 @@ struct TileProduct {
     }
 };
 
-// The same for any C that one tile may be: one row has a path of its own. false: out of memory.
+// The same for any C that one tile may be: one row has its own path. false: out of memory.
 template <class T, class F = Computed<T>>
 bool multiply_tile(Matrix<const T> a, Matrix<const T> b, Matrix<T> c, const Finish<F>& finish) {
     if constexpr (std::is_same<T, F>::value) {
@@ -233,15 +233,15 @@ struct Tiles {
     int64_t count() const { return down * across; }
 };
 
-// GRAIN multiplications take a thread 5 to 10 us, what waking it costs.
+// GRAIN multiplications take a thread 5 to 10 us, the cost of waking it.
 constexpr int64_t GRAIN = 1 << 20;
 
-// Every tile packs what it reads of A and B for itself: no thread waits for another, but the work
-// grows with the number of tiles. So one thread alone makes no more than it must. Tiles side by
-// side read different columns of B, and share only A, which need not be packed if k is one block;
-// then C is cut that way first, until a tile is 256 wide, else where it is longer. Two are made as
-// soon as it pays to wake a thread. Beyond that the number grows only as the sides of the product
-// do: 2 tiles for 512 x 512 x 512, 4 for 1024. None is made smaller than 64 x 64.
+// Every tile packs what it reads of A and B itself: no thread waits for another, but the work grows
+// with the number of tiles. So a single thread makes no more than it must. Tiles side by side read
+// different columns of B and share only A, which need not be packed if k is one block; then C is
+// cut that way first, until a tile is 256 wide, otherwise along its longer side. A second tile is
+// made as soon as it pays to wake a thread. Beyond that the number grows only as the sides of the
+// product do: 2 tiles for 512 x 512 x 512, 4 for 1024. None is smaller than 64 x 64.
 template <class F>
 inline Tiles tiles_of(int64_t m, int64_t n, int64_t k) {
     const double grains = double(m) * double(n) * double(k) / GRAIN;

@@ -15,7 +15,7 @@ struct Targets {
     }
 };
 
-// Every target, before anything is written.
+// Checks every target before anything is written.
 Status check_targets(const Nest& rows, const Operand& t, int64_t classes) {
     int64_t at[MAX_OPERANDS];
     for (int64_t row = 0, count = rows.count(); row < count; row++) {

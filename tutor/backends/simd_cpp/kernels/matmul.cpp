@@ -1,5 +1,5 @@
-// The matrix product, for any layout of its operands: (..., m, k) @ (..., k, n) -> (..., m, n); and
-// the linear layer, which is one with a bias. How one product is computed stands in gemm.hpp; here
+// The matrix product, for any layout of its operands: (..., m, k) @ (..., k, n) ->
+// (..., m, n); and the linear layer, which adds a bias. gemm.hpp computes one product; here
 // its operands become matrices.
 #include "kernels/matmul_steps.hpp"
 #include "matmul.rows.hpp"
@@ -18,7 +18,7 @@ Matrix<T> matrix(const Operand& x) {
 // C = A B for each index of `batch`, finished; its strides are those of C, A and B.
 template <class T, class F = Computed<T>>
 Status multiply(Matrix<const T> a, Matrix<const T> b, Matrix<T> c, Nest batch, Finish<F> finish) {
-    // Many matrices times the same one are one tall matrix times that one, if their rows follow on.
+    // Many matrices times the same one are one tall matrix times it, if their rows follow on.
     while (batch.depth > 0) {
         const int64_t size = batch.size[batch.depth - 1];
         const auto& stride = batch.stride[batch.depth - 1];
@@ -30,7 +30,7 @@ Status multiply(Matrix<const T> a, Matrix<const T> b, Matrix<T> c, Nest batch, F
     const int64_t count = batch.count();
     if (count == 0 || c.rows == 0 || c.cols == 0) return {Status::Ok, 0, 0};
 
-    // Vectors lie along the rows of C. Where its columns are contiguous instead, or a row does not
+    // Vectors lie along the rows of C. If its columns are contiguous instead, or a row does not
     // fill a vector and columns of A do: C^T = B^T A^T.
     if (c.cols == 1) c.col = 1;
     const bool upright = c.col != 1 && c.row == 1 && c.rows > 1;
@@ -70,7 +70,7 @@ Status run(const Operand& out, const Operand* ins, int, const Params& params) {
                     Finish<Computed<T>>{nullptr, false, false, params.then});
 }
 
-// Out and x are rows, one for each index of their leading axes, which `multiply` puts together.
+// Out and x are rows, one for each index of their leading axes, which `multiply` joins.
 template <class T>
 Status linear(const Operand& out, const Operand* ins, int, const Params& params) {
     using F = Computed<T>;

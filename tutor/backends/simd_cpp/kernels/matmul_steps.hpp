@@ -21,8 +21,8 @@ void matmul_naive(Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
         }
 }
 
-// 2. The loops over j and p change places: the inner loop walks along rows of B and C, and its
-// sums are independent of each other, so that the compiler can use vectors.
+// 2. The loops over j and p are swapped: the inner loop walks along rows of B and C, and its sums
+// are independent of each other, so that the compiler can use vectors.
 template <class T>
 void matmul_ikj(Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
     for (int64_t i = 0; i < c.rows; ++i) {

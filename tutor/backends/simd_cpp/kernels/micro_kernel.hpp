@@ -1,5 +1,5 @@
-// The inside of a matrix product: a piece of C that stays in registers while k runs, and what is
-// done to it before it leaves them.
+// The inner part of a matrix product: a piece of C that stays in registers while k runs, and what
+// is done to it before it leaves them.
 #pragma once
 
 #include <utility>
@@ -11,16 +11,15 @@ namespace TUTOR_LEVEL {
 namespace {
 
 // C of one row: as many vectors as registers allow are summed up side by side, so that 1 KiB of
-// each row of B is read at once, and AHEAD rows before that it is asked for. Rows lie in different
-// pages of memory, where the CPU does not look ahead by itself.
+// each row of B is read at once, and prefetched AHEAD rows before. Rows are in different pages of
+// memory, where the CPU does not prefetch by itself.
 constexpr int64_t WIDE = ROWS > 8 ? 16 : 8;
 constexpr int64_t AHEAD = 8;
 
 // ---- what follows the sums ----------------------------------------------------------------------
 
-// c_ij + bias_j, where C is computed transposed c_ij + bias_i; and if `relu`, 0 where that is
-// below. `bias` is contiguous, and can be read a sliver beyond its end; nullptr: C is left as it
-// is.
+// c_ij + bias_j, or c_ij + bias_i where C is computed transposed; and if `relu`, 0 where that is
+// below. `bias` is contiguous, and can be read a sliver beyond its end; nullptr leaves C as it is.
 template <class F>
 struct Finish {
     const F* bias = nullptr;
@@ -57,8 +56,7 @@ struct Finish {
 // ---- the micro-kernel ---------------------------------------------------------------------------
 
 // c (R x V vectors) = or += a (R x depth) b (depth x V vectors), finished if there is a bias. For
-// each p, column p of a times row p of b is added to R * V vectors that never leave their
-// registers.
+// each p, column p of a times row p of b is added to R * V vectors that never leave registers.
 template <class F, int R, int V>
 void micro_kernel(int64_t depth, const F* a, int64_t a_row, int64_t a_col, const F* b,
                   int64_t b_row, F* c, int64_t c_row, bool add, const Finish<F>& finish) {
@@ -69,12 +67,12 @@ void micro_kernel(int64_t depth, const F* a, int64_t a_row, int64_t a_col, const
     for (int i = 0; i < R; ++i)
 #pragma GCC unroll 16
         for (int v = 0; v < V; ++v) sum[i][v] = vec<F>(F(0));
-    // One pointer for every third row is few enough to be kept in registers, too.
+    // One pointer for every third row: few enough to be kept in registers as well.
     const F* at[(R + 2) / 3];
 #pragma GCC unroll 16
     for (int i = 0; i < R; i += 3) at[i / 3] = a + i * a_row;
 
-    // C is needed last, but may come from far away. A short loop is over before it is there.
+    // C is needed last, but may come from far away. A short loop ends before it arrives.
 #pragma GCC unroll 16
     for (int i = 0; i < R && depth >= 64; ++i)
 #pragma GCC unroll 16
@@ -116,8 +114,8 @@ template <class F>
 using MicroKernel = void (*)(int64_t, const F*, int64_t, int64_t, const F*, int64_t, F*, int64_t,
                              bool, const Finish<F>&);
 
-// The same as several, the largest first, for products of integers: their edges may take a little
-// longer, since few will ever multiply them, and compiling all sizes takes long, too.
+// The same in several kernels, the largest first, for products of integers: few programs multiply
+// them, so their edges may take a little longer, and compiling all sizes takes long as well.
 template <class F, int R, int V>
 void in_parts(int64_t depth, const F* a, int64_t a_row, int64_t a_col, const F* b, int64_t b_row,
               F* c, int64_t c_row, bool add, const Finish<F>& finish) {
@@ -139,7 +137,7 @@ inline MicroKernel<F> with_rows(int64_t rows, std::integer_sequence<int, R...>) 
     }
 }
 
-// There is one for every size up to ROWS x VECTORS, so that the edges of C cost no wasted work.
+// One for every size up to ROWS x VECTORS, so that the edges of C cost no wasted work.
 template <class F>
 inline MicroKernel<F> micro_kernel_for(int64_t rows, int64_t vectors) {
     static_assert(VECTORS == 2, "name them all here");

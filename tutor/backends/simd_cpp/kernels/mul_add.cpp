@@ -1,8 +1,8 @@
-// x * y + w, in one pass over memory. Each product is rounded before its sum, as `mul` and `add`
-// round one after the other.
+// x * y + w, in one pass over memory. Each product is rounded before its sum, as by `mul` followed
+// by `add`.
 //
-// Most often y and w are numbers of a channel, and stand still along rows of x. Such rows need
-// neither a copy of y and w in a tile nor a call for each row; all else goes the way of `each`.
+// Usually y and w are numbers of a channel, constant along rows of x. Such rows need neither a copy
+// of y and w in a tile nor a call for each row; everything else goes through `each`.
 #include "kernels/elementwise.hpp"
 #include "mul_add.rows.hpp"
 
@@ -10,10 +10,10 @@ namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
 
-constexpr int64_t AHEAD = 2048;  // bytes that are fetched in advance: no row is read for itself
+constexpr int64_t AHEAD = 2048;  // bytes prefetched; past a row's end, of the next row
 
-// z = x * y + w for a row of n. Its first and its last vector overlap those between, which begin
-// where a line of the cache does; they are computed first, since z may be one of the operands.
+// z = x * y + w for a row of n. Its first and its last vector overlap those between, which begin at
+// a cache line; they are computed first, since z may be one of the operands.
 template <class F, class Y, class W>
 inline void fill_row(int64_t n, F* z, const F* x, const Y& y, const W& w) {
     constexpr int L = lanes<F>;
@@ -29,7 +29,7 @@ inline void fill_row(int64_t n, F* z, const F* x, const Y& y, const W& w) {
     store(z + n - L, last);
 }
 
-// n elements side by side; few of them go through a padded register and the same formula.
+// n elements side by side; fewer than a vector go through a padded register and the same formula.
 template <class F>
 void add_products(int64_t n, void* out, const void* const* ins) {
     constexpr int L = lanes<F>;
@@ -58,7 +58,7 @@ constexpr Work sum_of_products() {
 template <class T>
 constexpr Work mul_add_work = sum_of_products<T>();
 
-// Rows of x and z along which y and w stand still; `nest` counts what is around them, in bytes.
+// Rows of x and z along which y and w are constant; `nest` counts what is around them, in bytes.
 struct Still {
     Nest nest;
     int64_t columns = 0;

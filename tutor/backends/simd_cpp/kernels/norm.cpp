@@ -1,9 +1,9 @@
 // Layer norm and RMS norm, with h = (x - mean) / sqrt(variance + eps), or x / sqrt(mean of x^2 +
 // eps), row by row. float16 and bfloat16 are computed in float and rounded once.
 //
-// The gradient computes h again, for that is sooner done than read. What it adds up over the rows,
-// the gradients of weight and bias, comes in partial sums of TOGETHER rows each, which are then
-// added one after another: so no bit depends on the number of threads.
+// The gradient recomputes h, which is faster than reading it. The gradients of weight and bias are
+// sums over the rows: partial sums of TOGETHER rows each, added one after another, so that no bit
+// depends on the number of threads.
 #include "kernels/norm.hpp"
 
 #include "norm.rows.hpp"
@@ -39,7 +39,7 @@ inline void each_row(const Nest& rows, int64_t first, int64_t end, const Row& ro
     }
 }
 
-// What is the same for all rows, contiguous: weight, then bias.
+// What all rows share, contiguous: weight, then bias.
 template <class T, class F = Computed<T>>
 F* affine_of(const Operand* given, int count, int64_t n) {
     F* memory = static_cast<F*>(scratch(1, larger(1, count * n) * sizeof(F)));
@@ -51,7 +51,7 @@ F* affine_of(const Operand* given, int count, int64_t n) {
 
 // ---- forward ------------------------------------------------------------------------------------
 
-// z = h * w + b; without a bias where the mean stays.
+// z = h * w + b; without a bias if the mean is not subtracted.
 template <bool CENTRED, class F>
 inline void norm_row(const F* x, const F* w, int64_t n, F eps, F* z) {
     const F mean = CENTRED ? mean_of(x, n) : F(0);
@@ -96,7 +96,7 @@ Status norm(const Operand& out, const Operand* ins, int, const Params& params) {
 
 // ---- gradient -----------------------------------------------------------------------------------
 
-// The sums of a row, all in one go: what waits for one of them waits for all.
+// The sums of a row, all in one pass, so that they wait together.
 template <class F>
 inline Sums<F> sums_of(const F* g, const F* x, const F* w, vec<F> middle, int64_t n) {
     const vec<F> zero(F(0));
@@ -112,7 +112,7 @@ inline Sums<F> sums_of(const F* g, const F* x, const F* w, vec<F> middle, int64_
 }
 
 // With a = g w:  dx = (a - mean of a - h * mean of a h) / sqrt(variance + eps),
-// without the mean of a where the mean stays;  dw += g h,  db += g.
+// without the mean of a if not CENTRED;  dw += g h,  db += g.
 template <bool CENTRED, class F>
 inline void norm_grad_row(const F* g, const F* x, const F* w, int64_t n, F eps, F* dx, F* dw,
                           F* db) {
@@ -130,7 +130,7 @@ inline void norm_grad_row(const F* g, const F* x, const F* w, int64_t n, F eps, 
     });
 }
 
-// The sums of all chunks, one after another; `width` is how far one is from the next.
+// The sums of all chunks, added one after another; they are `width` apart.
 template <class T, class F>
 void add_up(F* sums, int64_t chunks, int64_t width, int64_t n, const Operand& to) {
     for (int64_t chunk = 1; chunk < chunks; ++chunk)

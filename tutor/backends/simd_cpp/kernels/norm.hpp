@@ -1,4 +1,4 @@
-// Rows of numbers as norms see them: computed in F, whatever they are stored as.
+// Rows of numbers as norms see them: computed in F, in whatever type they are stored.
 #pragma once
 
 #include <cmath>
@@ -14,8 +14,8 @@ namespace {
 // Numbers in about 10 us of work.
 constexpr int64_t GRAIN = 1 << 15;
 
-// How the numbers of a vector are read and written: as a whole one, or as the `count` that a row
-// has left for its last one. `only` has 0 in the lanes behind the row.
+// How the numbers of a vector are read and written: as a whole vector, or as the `count` numbers
+// that a row has left for its last one. `only` has 0 in the lanes beyond the row.
 struct Whole {
     template <class F>
     vec<F> read(const F* from) const {
@@ -51,8 +51,8 @@ struct Part {
     }
 };
 
-// Calls step(i, k, at) for each vector of a row of n, k from 0 to WAYS - 1 in turn: who adds up has
-// a sum for each k, so that no addition waits for the one just before.
+// Calls step(i, k, at) for each vector of a row of n, k from 0 to WAYS - 1 in turn: with a sum for
+// each k, no addition waits for the one just before.
 template <int WAYS, class F, class Step>
 inline void each_in_turn(int64_t n, const Step& step) {
     constexpr int L = lanes<F>;
@@ -67,7 +67,7 @@ inline void each_vector(int64_t n, const Step& step) {
     each_in_turn<1, F>(n, [&](int64_t i, int, const auto& at) { step(i, at); });
 }
 
-// A row where it can be read as it is, or a copy of it in `room`.
+// A row in place if it can be read as it is, or a copy of it in `room`.
 template <class T, class F = Computed<T>>
 const F* row_at(const T* from, int64_t stride, int64_t n, F* room) {
     if constexpr (std::is_same<T, F>::value)
@@ -76,7 +76,7 @@ const F* row_at(const T* from, int64_t stride, int64_t n, F* room) {
     return room;
 }
 
-// A row to write to: where it belongs, or `room`, from which `leave` brings it there.
+// A row to write to: its own place, or `room`, from which `leave` copies it there.
 template <class T, class F = Computed<T>>
 F* row_for(T* to, int64_t stride, F* room) {
     if constexpr (std::is_same<T, F>::value)
@@ -88,7 +88,7 @@ void leave(const F* made, T* to, int64_t stride, int64_t n) {
     if (static_cast<const void*>(made) != to) move_row(made, 1, to, stride, n);
 }
 
-// The sum of term(i, at) over a row of n, as vectors; terms behind the row must be 0.
+// The sum of term(i, at) over a row of n, as vectors; terms beyond the row must be 0.
 template <class F, class Term>
 inline F sum_of(int64_t n, const Term& term) {
     vec<F> sums[4] = {vec<F>(F(0)), vec<F>(F(0)), vec<F>(F(0)), vec<F>(F(0))};

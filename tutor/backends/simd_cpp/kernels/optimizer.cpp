@@ -1,9 +1,8 @@
 // Optimizer steps: descend sgd nesterov adam adamw rmsprop adagrad lion. Each reads and writes a
-// parameter once, and what the optimizer keeps for it. float16 and bfloat16 are computed in float
-// and rounded once.
+// parameter and its state once. float16 and bfloat16 are computed in float and rounded once.
 //
-// What changes from step to step, the settings and the count of steps, stands in cells: operands of
-// one number. So the same call, made again, is the next step.
+// What changes from step to step, the settings and the step count, is in cells: operands of one
+// number. So the same call, repeated, is the next step.
 #include "math/computed.hpp"
 #include "math/math.hpp"
 #include "optimizer.rows.hpp"
@@ -14,11 +13,11 @@ namespace TUTOR_LEVEL {
 namespace {
 
 constexpr int64_t GRAIN = 8192;     // elements in about 10 us of work
-constexpr int64_t GATHERED = 1024;  // of each operand, which are gathered on the stack
+constexpr int64_t GATHERED = 1024;  // elements of each operand gathered on the stack
 
 inline double setting(const Operand& cell) { return *reinterpret_cast<const double*>(cell.data); }
 
-// What a later kernel would read back from memory: the vector rounded to T.
+// The vector rounded to T: what a later kernel would read back from memory.
 template <class T>
 inline vec<Computed<T>> rounded(vec<Computed<T>> values) {
     if constexpr (is_16_bit_float<T>) {
@@ -33,7 +32,7 @@ inline vec<Computed<T>> rounded(vec<Computed<T>> values) {
     }
 }
 
-// Each formula is made of the cells, in the order of signatures.py, and is handed vectors of the
+// A formula is constructed from the cells, in the order of signatures.py, and gets vectors of the
 // parameter p, its gradient g and the state.
 
 // p <- p - lr * (g + weight_decay * p)
@@ -94,7 +93,7 @@ inline double steps_before(const Operand& count) {
 // v <- beta2 * v + (1 - beta2) * d * d;
 // p <- p - lr / (1 - beta1**t) * m / (sqrt(v) / sqrt(1 - beta2**t) + eps)
 // (Kingma and Ba, 2015). What is the same for all elements is computed in double.
-// DECOUPLED: d = g, and p is made smaller on its own, p <- (1 - lr * weight_decay) * p - ...
+// DECOUPLED: d = g, and p decays on its own, p <- (1 - lr * weight_decay) * p - ...
 // (Loshchilov and Hutter, 2019).
 template <class T, bool DECOUPLED>
 struct Moments {
@@ -218,7 +217,7 @@ Nest walk_of(const Operand* const* operands) {
     return nest;
 }
 
-// n elements that do not lie side by side, or not as F: through tiles on the stack, and back, but
+// n elements that do not lie side by side, or not as F: through tiles on the stack and back, except
 // for g (1), which is only read.
 template <class T, class Step>
 void step_in_tiles(const Step& step, T* const* stored, const int64_t* strides, int64_t n) {
@@ -240,8 +239,8 @@ void step_in_tiles(const Step& step, T* const* stored, const int64_t* strides, i
     }
 }
 
-// One optimizer step over all elements of the operands. Where they lie side by side they are
-// updated in place, vector by vector.
+// One optimizer step over all elements of the operands. Contiguous ones are updated in place,
+// vector by vector.
 template <class T, template <class> class Optimizer>
 Status update(const Operand& out, const Operand* ins, int, const Params&) {
     using F = Computed<T>;
@@ -266,7 +265,7 @@ Status update(const Operand& out, const Operand* ins, int, const Params&) {
         for (int k = 0; k < OPERANDS; k++) {
             const int64_t stride = inner.stride[0][k];
             stored[k] = reinterpret_cast<T*>(operands[k]->data) + at[k] + begin * stride;
-            computed[k] = reinterpret_cast<F*>(stored[k]);  // of no use unless they are alike
+            computed[k] = reinterpret_cast<F*>(stored[k]);  // unused unless they are alike
             stored[k] += whole * stride;
         }
         for (int64_t j = 0; j < whole; j += WIDTH) step(computed, j);

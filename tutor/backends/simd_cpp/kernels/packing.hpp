@@ -1,4 +1,4 @@
-// Matrices, and how gemm.hpp lays them down: in the order in which its micro-kernel reads them.
+// Matrices, and how gemm.hpp packs them: in the order in which its micro-kernel reads them.
 #pragma once
 
 #include <cstring>
@@ -30,8 +30,8 @@ struct Matrix {
 
 // The piece of C in registers must have at least 8 vectors, or the fma units wait for each other's
 // results (2 units, 4 cycles each). It should be nearly square: a step reads ROWS + VECTORS values
-// for ROWS * VECTORS fmas, and a core reads 2 in the time of 2 fmas. Beside C there must be room
-// for VECTORS of B and one of A: 14 * 2 + 2 + 1 of 32 registers, 6 * 2 + 2 + 1 of 16.
+// for ROWS * VECTORS fmas, and a core reads 2 in the time of 2 fmas. There must also be room for
+// VECTORS of B and one of A: 14 * 2 + 2 + 1 of 32 registers, 6 * 2 + 2 + 1 of 16.
 #if defined(__AVX512F__) || defined(__aarch64__)
 constexpr int64_t ROWS = 14;
 #else
@@ -49,7 +49,7 @@ constexpr int64_t whole_vectors(int64_t n) {
 // ---- packing ------------------------------------------------------------------------------------
 
 // How many pages of memory are walked side by side: fewer than the first-level TLB holds (64 and
-// more). Each row of a large matrix lies in another page.
+// more). Each row of a large matrix is in another page.
 constexpr int64_t PAGES = 32;
 
 // The `lanes` numbers from `from` on.
@@ -64,8 +64,8 @@ inline vec<F> load_as(const T* from) {
     }
 }
 
-// Copies n < 2 * STEP numbers: first 32 or none, then 16 or none, and so on. So few are sooner done
-// this way than by a call, or by the `rep movs` that GCC makes of a copy of unknown length.
+// Copies n < 2 * STEP numbers: first 32 or none, then 16 or none, and so on. For so few this is
+// faster than a call, or than the `rep movs` that GCC makes of a copy of unknown length.
 template <int STEP = 32, class F, class T>
 inline void copy_few(int64_t n, F* to, const T* from) {
     if constexpr (!std::is_same<F, T>::value) {
@@ -76,7 +76,7 @@ inline void copy_few(int64_t n, F* to, const T* from) {
     }
 }
 
-// Copies rows of V vectors, which lie `stride` apart, one right after the other.
+// Copies rows of V vectors, which are `stride` apart, one right after the other.
 template <int V, class F, class T>
 inline void copy_rows(int64_t rows, const T* from, int64_t stride, F* to) {
     for (int64_t q = 0; q < rows; ++q, from += stride, to += V * lanes<F>)
@@ -84,9 +84,9 @@ inline void copy_rows(int64_t rows, const T* from, int64_t stride, F* to) {
         for (int v = 0; v < V; ++v) store(to + v * lanes<F>, load_as<F>(from + v * lanes<F>));
 }
 
-// Cuts `from` into slivers of `step` columns, the last one perhaps narrower, and lays each down row
-// by row, every row filled up to whole vectors with what follows it in memory, or zeros. A sliver
-// takes as much room as if it had `step` columns.
+// Cuts `from` into slivers of `step` columns, the last one perhaps narrower, and stores each row by
+// row, every row padded to whole vectors with what follows it in memory, or zeros. A sliver takes
+// as much room as if it had `step` columns.
 template <class F, class T>
 void pack(Matrix<const T> from, int64_t step, F* to) {
     constexpr int L = lanes<F>;
@@ -114,7 +114,7 @@ void pack(Matrix<const T> from, int64_t step, F* to) {
             }
         }
     }
-    // Contiguous columns are transposed square by square; what is neither goes number by number.
+    // Contiguous columns are transposed square by square; other layouts go number by number.
     for (int64_t j = 0; j < from.cols && from.col != 1; j += step, to += room) {
         const int64_t columns = smaller(step, from.cols - j), width = whole_vectors<F>(columns);
         const int64_t squares = from.row == 1 ? from.rows / L * L : 0;

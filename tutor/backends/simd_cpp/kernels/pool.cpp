@@ -1,4 +1,4 @@
-// Pooling over two axes by the largest number in each window, and its gradient.
+// Max pooling over two axes, and its gradient.
 #include "kernels/window.hpp"
 #include "math/order.hpp"
 #include "pool.rows.hpp"
@@ -7,7 +7,7 @@ namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
 
-constexpr int64_t GRAIN = 1 << 15;  // elements in about 10 us of work, which waking a thread costs
+constexpr int64_t GRAIN = 1 << 15;  // elements in about 10 us of work, the cost of waking a thread
 constexpr int64_t TOGETHER = 1 << 12;  // numbers at one time: they stay in the L1 cache
 constexpr Status OK = {Status::Ok, 0, 0}, OUT_OF_MEMORY = {Status::OutOfMemory, 0, 0};
 
@@ -18,8 +18,8 @@ Window pool_of(const Params& params, const Operand& x, const Operand& z) {
 
 // ---- the largest --------------------------------------------------------------------------------
 
-// z[q] = the largest of row[q * STRIDE + j * dilation] for all taps j. A stride that is known to be
-// 1 or 2 becomes shuffles of vectors; STRIDE 0 stands for any other.
+// z[q] = the largest of row[q * STRIDE + j * dilation] for all taps j. A stride known to be 1 or 2
+// becomes shuffles of vectors; STRIDE 0 means any other.
 template <int STRIDE, class Key>
 void largest_along(const Axis& w, int64_t n, const Key* row, Key* z) {
     const int64_t stride = STRIDE > 0 ? STRIDE : w.stride;
@@ -31,9 +31,9 @@ void largest_along(const Axis& w, int64_t n, const Key* row, Key* z) {
     }
 }
 
-// A row of windows of 2 x 2 elements, side by side, the most common: two rows of x. Rows are often
-// short, and a loop of known length is one over vectors: so N windows at a time, of which the last
-// ones may come twice, or half as many where there are less than N.
+// A row of adjacent 2 x 2 windows, the most common: two rows of x. Rows are often short, and a loop
+// of known length is vectorized, so N windows are computed at a time. The last ones may be computed
+// twice; a row of fewer than N takes half as many at a time.
 template <class T, int N = 16>
 void largest_2x2(int64_t n, const T* x, int64_t x_row, T* z) {
     using Order = Ordered<T>;
@@ -55,10 +55,10 @@ void largest_2x2(int64_t n, const T* x, int64_t x_row, T* z) {
     }
 }
 
-// The largest of each column of a window first, all columns of some rows of windows; of these then
-// the largest of each window. Compared are the keys of order.hpp, integers that order numbers, with
-// nan on top. `pitch` numbers lie from one row to the next, a multiple of the stride: so the rows
-// are one long row.
+// First the largest of each column of a window, for all columns of some rows of windows; then the
+// largest of these for each window. The keys of order.hpp are compared, integers that order
+// numbers, with nan on top. Rows are `pitch` numbers apart, a multiple of the stride, so they form
+// one long row.
 template <class T>
 Status max_pool2d(const Operand& out, const Operand* ins, int, const Params& params) {
     using Order = Ordered<T>;
@@ -117,8 +117,7 @@ Status max_pool2d(const Operand& out, const Operand* ins, int, const Params& par
 
 // ---- its gradient -------------------------------------------------------------------------------
 
-// A row of phases, `apart` from each other, side by side again: n elements of `to`, 0 where no
-// window looked.
+// Joins a row of phases, `apart` from each other: n elements of `to`, 0 where no window looked.
 template <class T, class F>
 void join_phases(const Axis& w, const F* phase, int64_t apart, T* to, int64_t step) {
     int64_t done = 0;
@@ -136,9 +135,9 @@ void join_phases(const Axis& w, const F* phase, int64_t apart, T* to, int64_t st
     }
 }
 
-// A row of windows of 2 x 2 elements, side by side, the most common: x and z are two rows each.
-// Rows are often short, and a loop of known length is one over vectors: so N windows at a time, of
-// which the last ones may come twice, or half as many where there are less than N.
+// A row of adjacent 2 x 2 windows, the most common: x and z are two rows each. Rows are often
+// short, and a loop of known length is vectorized, so N windows are computed at a time. The last
+// ones may be computed twice; a row of fewer than N takes half as many at a time.
 template <class F, int N = 16>
 void share_2x2(int64_t n, const F* x, int64_t x_row, const F* m, const F* g, F* z, int64_t z_row) {
     if constexpr (N > 1)
@@ -163,8 +162,8 @@ void share_2x2(int64_t n, const F* x, int64_t x_row, const F* m, const F* g, F* 
     }
 }
 
-// All windows of 2 x 2 that lie side by side, in the rows [row, row + rows) of windows; then zeros
-// in the rows of x up to `end`, which no window saw.
+// All 2 x 2 windows that lie side by side, in the rows [row, row + rows) of windows; then zeros in
+// the rows of x up to `end` that no window saw.
 template <class T>
 void share_pairs(const Window& window, const Operand& out, const Operand* ins, int64_t n, int64_t c,
                  int64_t row, int64_t rows, int64_t end) {
@@ -180,8 +179,8 @@ void share_pairs(const Window& window, const Operand& out, const Operand* ins, i
         std::memset(element<T>(out, n, c, r), 0, w.in * sizeof(T));
 }
 
-// Any windows: tap by tap, for all of a band at once, as in conv.cpp: first how many elements equal
-// the largest, then to each of them its share. false: out of memory.
+// Any windows: tap by tap, for a whole band at once, as in conv.cpp. First counts the elements that
+// equal the largest, then gives each of them its share. false: out of memory.
 template <class T>
 bool share_band(const Band& band, const Operand& out, const Operand* ins, int64_t n, int64_t c,
                 int64_t end) {
@@ -231,7 +230,7 @@ bool share_band(const Band& band, const Operand& out, const Operand* ins, int64_
     return true;
 }
 
-// Bands are independent of each other where windows do not overlap; else the whole image is one.
+// Bands are independent if windows do not overlap; otherwise the whole image is one band.
 template <class T>
 Status max_pool2d_grad(const Operand& out, const Operand* ins, int, const Params& params) {
     const Operand &x = ins[0], &m = ins[1], &g = ins[2];

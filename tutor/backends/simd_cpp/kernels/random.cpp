@@ -1,7 +1,7 @@
 // Random numbers: random_bits uniform normal dropout, all from Philox4x32-10 (J. Salmon, M. Moraes,
 // R. Dror and D. Shaw, Parallel random numbers: as easy as 1, 2, 3, 2011). Block number b of a
-// stream is a hash of (seed, b), so any thread can begin anywhere. Where a call begins, its cells
-// have said when it was made (`run` in border/call.cpp).
+// stream is a hash of (seed, b), so any thread can begin anywhere. A call's cells determine where
+// it begins, at the moment when it is made (`run` in border/call.cpp).
 #include <cmath>
 
 #include "math/computed.hpp"
@@ -14,7 +14,7 @@ namespace TUTOR_LEVEL {
 namespace {
 
 constexpr int WORDS = 4;  // 32 bits each, in a block
-// Blocks that are made together: several vectors, for each round waits for the one before it.
+// Blocks made together: several vectors, because each round waits for the one before it.
 constexpr int BLOCKS = 64;
 
 struct Words {
@@ -22,7 +22,7 @@ struct Words {
 };
 
 // The blocks `first` to first + 63 after block `counter`. A block's number has 128 bits. Never
-// inlined: by themselves these loops become vectors.
+// inlined, because only on their own do these loops become vectors.
 [[gnu::noinline]] Words philox(uint64_t seed, uint64_t counter, uint64_t first) {
     Words words;
     auto& [a, b, c, d] = words.word;
@@ -48,7 +48,7 @@ struct Words {
     return words;
 }
 
-// The top 53 of 64 bits, as a whole number.
+// The top 53 of 64 bits, as an integer.
 inline double top_bits(uint32_t high, uint32_t low) {
     return static_cast<double>((uint64_t{high} << 32 | low) >> 11);
 }
@@ -96,7 +96,7 @@ struct Uniform<double> {
 };
 
 // G. Box and M. Muller, A note on the generation of random normal deviates (1958). Computed in
-// double and rounded once; for float64, which would show the last bits, by the C library.
+// double and rounded once; float64, which would show the last bits, uses the C library.
 template <class T>
 struct Normal {
     using Number = T;

@@ -1,7 +1,7 @@
 // Reductions: sum prod mean max min argmax argmin over any set of axes.
 //
-// Ops (what is computed, in reductions.hpp) -> Reducer (an op as functions on bytes, in
-// reducer.hpp)
+// Ops (what is computed: reductions.hpp)
+// -> Reducer (an op as functions on bytes: reducer.hpp)
 // -> reduce_axes() (which memory is walked in which order; compiled once for all ops).
 #include "kernels/reducer.hpp"
 #include "reduce.rows.hpp"
@@ -17,7 +17,7 @@ inline void copy_each(const char* from, int64_t stride, int64_t count, char* to)
     for (int64_t i = 0; i < count; i++) std::memcpy(to + i * SIZE, from + i * stride * SIZE, SIZE);
 }
 
-// Puts `count` strided elements side by side.
+// Copies `count` strided elements side by side.
 void copy_elements(int size, const char* from, int64_t stride, int64_t count, char* to) {
     if (stride == 1) {
         std::memcpy(to, from, size * count);
@@ -35,18 +35,18 @@ void copy_elements(int size, const char* from, int64_t stride, int64_t count, ch
     }
 }
 
-// Work for a thread: 32 K elements. A power of two of blocks, so that long sums, when they are cut
-// here, are whole subtrees of the one tree.
+// Work for a thread: 32 K elements. They are a power of two of blocks, so that long sums cut here
+// are whole subtrees of the one tree.
 constexpr int64_t MOST_BLOCKS = 64;
 constexpr int64_t GRAIN = MOST_BLOCKS * BLOCK;
 
-// Bytes of partial results side by side where each column of memory is summed up: 1,024 floats. The
-// 16 rows of a lane are read at once; a loop like this over 1000 x 1000 of them took 49, 47 and 41
-// us in stretches of 256, 512 and 1,024 floats.
+// Bytes of partial results side by side where each column of memory is summed: 1,024 floats. The 16
+// rows of a lane are read at once; a loop like this over 1000 x 1000 floats took 49, 47 and 41 us
+// in stretches of 256, 512 and 1,024.
 constexpr int64_t WIDE = 4096;
 constexpr int64_t PITCH = WIDE + 64;  // rows one page apart would share their places in the caches
 constexpr int WAITING = 6 + 5;        // rows: levels of the tree over 64 blocks, and over 32 lanes
-constexpr int64_t ROOM = (1 + WAITING) * PITCH;  // of a thread: a result, and what waits for it
+constexpr int64_t ROOM = (1 + WAITING) * PITCH;  // per thread: a result, and those that wait for it
 
 // Partial results beside each other along one kept axis: `outputs` of them, whose elements are
 // `stride` apart. `terms` are the reduced axes.
@@ -60,7 +60,7 @@ struct Tile {
 
     // ---- by rows: the terms of one output after another -----------------------------------------
 
-    // Terms [begin, end), from where they are to where they lie side by side.
+    // Gathers the terms [begin, end) side by side.
     const char* gathered(const char* from, int64_t begin, int64_t end, char* to) const {
         const int64_t step = terms.depth > 0 ? terms.stride[terms.depth - 1][0] : 1;
         int64_t offset[MAX_OPERANDS];
@@ -78,7 +78,7 @@ struct Tile {
         int64_t offset[MAX_OPERANDS];
         const bool contiguous = terms.locate(start, offset) >= stop - start &&
                                 (terms.depth == 0 || terms.stride[terms.depth - 1][0] == 1);
-        // argmax reads what it gets twice, so its pieces stay in L1.
+        // argmax reads its elements twice, so its pieces stay in L1.
         const int64_t piece = !contiguous ? BLOCK : in_tree ? GRAIN : 8 * BLOCK;
         for (int64_t c = 0; c < outputs; c++, partials += op.partial_size) {
             const char* from = x + c * stride * op.element_size;
@@ -108,9 +108,9 @@ struct Tile {
         }
     }
 
-    // The same for a sum, whose tree is walked from left to right. What `left` lists waits for the
-    // results of this branch, which so never go through memory on their way to them; `spare` is
-    // room for more that wait.
+    // The same for a sum, whose tree is walked from left to right. The results that `left` lists
+    // wait for those of this branch, and so need not go through memory; `spare` is room for more
+    // that wait.
     void sum_blocks(int64_t first, int64_t count, const Waiting* left, char* spare,
                     char* to) const {
         const int64_t half = left_half(count), begin = first * BLOCK;
@@ -121,12 +121,12 @@ struct Tile {
         sum_blocks(first + half, count - half, &more, spare + PITCH, to);
     }
 
-    // Lanes lane, lane + step, ... of the block [begin, end): the tree adds each second one of them
-    // to those before.
+    // Lanes lane, lane + step, ... of the block [begin, end): the tree adds every second one to the
+    // one before it.
     void sum_lanes(int64_t begin, int64_t end, int lane, int step, const Waiting* left, char* spare,
                    char* to) const {
         if (step == SUM_LANES) return add_lane(begin + lane, end, left, to);
-        if (begin + lane + step >= end)  // no term is in any of the others
+        if (begin + lane + step >= end)  // the others have no terms
             return sum_lanes(begin, end, lane, 2 * step, left, spare, to);
         sum_lanes(begin, end, lane, 2 * step, nullptr, spare + PITCH, spare);
         const Waiting more{spare, left};
@@ -148,7 +148,7 @@ struct Tile {
 
     // ---- both -----------------------------------------------------------------------------------
 
-    // `spare` is room for what waits.
+    // `spare` is room for results that wait.
     void add_blocks(int64_t first, int64_t count, char* partials, char* spare) const {
         const int64_t start = first * BLOCK, stop = smaller(start + count * BLOCK, term_count);
         op.clear(partials, outputs, start);
@@ -159,7 +159,7 @@ struct Tile {
     }
 };
 
-// One call: which axes are walked how, and how the work is cut into pieces, one for each tile of
+// One call: how its axes are walked, and how the work is cut into pieces, one for each tile of
 // outputs and each chunk of their terms.
 struct Reduction {
     const Reducer& op;
@@ -175,8 +175,7 @@ struct Reduction {
         side = kept.split_inner();
         outputs = side.size[0];
         term_count = terms.count();
-        // By columns where that walks along memory, and where there are too few terms to fill
-        // vectors.
+        // By columns where that walks along memory, or where the terms are too few to fill vectors.
         const int64_t step = terms.depth > 0 ? terms.stride[terms.depth - 1][0] : 0;
         by_columns =
             outputs > 1 && (term_count <= SUM_LANES ||

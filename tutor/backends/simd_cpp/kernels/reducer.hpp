@@ -1,4 +1,4 @@
-// A reduction's op as functions on bytes: so the walk over its operands is compiled once for all.
+// A reduction's op as functions on bytes, so that the walk over operands is compiled once for all.
 #pragma once
 
 #include "kernels/reductions.hpp"
@@ -8,11 +8,11 @@ namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
 
-// How many bytes ahead of its reading a row is asked for: a page. (Of 1 M floats, what was tried
-// from 0 to 4096 bytes differed by no more than the measurements did.)
+// How many bytes ahead a row is prefetched: a page. (For 1 M floats, distances from 0 to 4096 bytes
+// differed by no more than the measurements did.)
 constexpr int64_t AHEAD = 4096;
 
-// What only partial results take part in is compiled once for all ops that have the same ones.
+// Functions of partial results alone are compiled once for all ops with the same ones.
 template <class Partial>
 void clear_partials(Partial none, char* partials, int64_t count) {
     for (int64_t i = 0; i < count; i++) reinterpret_cast<Partial*>(partials)[i] = none;
@@ -25,7 +25,7 @@ void merge_partials(char* partials, const char* later, int64_t count) {
     for (int64_t i = 0; i < count; i++) a[i] = Join::both(a[i], b[i]);
 }
 
-// In place, and level by level: which two are added is what left_half() says.
+// In place, and level by level: left_half() says which two are added.
 template <class Partial, class Join>
 void tree_of_partials(char* partials, int64_t count) {
     Partial* all = reinterpret_cast<Partial*>(partials);
@@ -55,7 +55,7 @@ struct OnBytes {
             __builtin_prefetch(reinterpret_cast<const char*>(x + i) + AHEAD);
             return load_wide(x + i);
         };
-        if (n == BLOCK)  // a constant for the compiler, which then plans for no rest
+        if (n == BLOCK)  // a constant, so the compiler plans for no rest
             return combine_block<Term, How>(BLOCK, term, vec<Term>(none));
         const int64_t left = n % lanes<Term>;
         alignas(64) Term rest[lanes<Term>];
@@ -73,7 +73,7 @@ struct OnBytes {
                 (&to)[at / BLOCK] = add_block(smaller(BLOCK, n - at), x + at);
         } else if constexpr (std::is_same<Term, Partial>::value) {
             to = Op::both(to, Op::of_all(n, x));
-        } else {  // argmax, argmin: where the largest stands matters only if it is a new one
+        } else {  // argmax, argmin: the position matters only if the largest is new
             const Element most = Op::most(n, x);
             const Term key = Op::of(most);
             if (to.key < key) to = {key, position + Op::first(n, x, most)};
@@ -128,7 +128,7 @@ struct OnBytes {
         for (int k = 0; k < K; k++) store(to + c + k * L, all[k]);
     }
 
-    // (`partials` is none of those that wait: so columns may be computed twice.)
+    // (`partials` is none of those that wait, so columns may be computed twice.)
     static void add_lane(const Lane& lane, const Waiting* left, char* partials) {
         if constexpr (IN_TREE) {
             constexpr int L = lanes<Term>, SIDE_BY_SIDE = 4;

@@ -1,9 +1,9 @@
-// What a reduction computes: sum prod mean max min argmax argmin, an op each.
+// What the reductions compute: sum prod mean max min argmax argmin, one op each.
 //
-// none(position) of none of those from that position on; add(partial, term, position) includes one
-// more; both(a, b) joins two stretches, b after a; result(partial, count) is the answer. LANES says
-// over how many partial results a block is spread, see tree.hpp: 32 for sums and products of
-// floats, and 1 where order changes nothing.
+// none(position): the partial result of no elements, from that position on; add(partial, term,
+// position) includes one more; both(a, b) joins two stretches, b after a; result(partial, count) is
+// the answer. LANES is the number of partial results that a block is spread over, see tree.hpp: 32
+// for sums and products of floats, and 1 where order changes nothing.
 #pragma once
 
 #include <limits>
@@ -16,7 +16,7 @@ namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
 
-// How two partial results become one, apart from the ops: many have the same.
+// How two partial results become one, apart from the ops, because many share it.
 template <class Partial, class Combine>
 struct Combined {
     static Partial both(Partial a, Partial b) { return Combine()(a, b); }
@@ -82,7 +82,7 @@ struct Mean : Sum<T> {
     static T result(F sum, int64_t count) { return convert<T>(sum / F(count)); }
 };
 
-// The reduction whose code does the same until the result: they share it.
+// The reduction whose code is the same until the result: they share it.
 template <class Op>
 struct Alike {
     using type = Op;
@@ -92,14 +92,14 @@ struct Alike<Mean<T>> {
     using type = Sum<T>;
 };
 
-// What is not widened wraps: there the sign makes no difference.
+// Types that are not widened wrap, so their sign makes no difference.
 template <class T>
 using Wrapped = std::conditional_t<sizeof(T) == 8, WithoutSign<T>, T>;
 
 template <bool TURNED, class T>
 T most_of(int64_t n, const T* x);
 
-// The smallest is the largest in the order turned round: ~key.
+// The smallest is the largest in reversed order: ~key.
 template <class T, bool TURNED>
 struct Extreme {
     using Order = Ordered<T>;
@@ -114,13 +114,13 @@ struct Extreme {
         return Order::nan_on_top(x, TURNED ? Term(~number) : number);
     }
     static void add(Partial& largest, Term key, int64_t) { largest = both(largest, key); }
-    // Of n > 0 elements. To compare floats as they are takes half the time of their keys, but does
-    // not tell +0 from -0.
+    // Of n > 0 elements. Comparing floats as they are takes half the time of comparing keys, but
+    // does not tell +0 from -0.
     static Partial of_all(int64_t n, const T* x) {
         if constexpr (std::is_floating_point_v<T>) {
             const T most = most_of<TURNED>(n, x);
             if (most != T(0)) return of(most);
-            // It is 0, so numbers of the better sign are zeros: there may be some.
+            // It is 0; only a zero can have the better sign, so look for one.
             Partial signs = TURNED ? 0 : -1;
             for (int64_t i = 0; i < n; i++)
                 signs = TURNED ? signs | Order::bits(x[i]) : signs & Order::bits(x[i]);
@@ -144,7 +144,7 @@ using Min = Extreme<T, true>;
 template <class T>
 constexpr bool by_keys = is_16_bit_float<T> || std::is_same<T, bool_t>::value;
 
-// The largest (TURNED: smallest) of n > 0 elements, or nan where there is one.
+// The largest (TURNED: smallest) of n > 0 elements, or nan if there is one.
 template <bool TURNED, class T>
 T most_of(int64_t n, const T* x) {
     if constexpr (by_keys<T>) {
@@ -187,7 +187,7 @@ T most_of(int64_t n, const T* x) {
     }
 }
 
-// Where the first of them stands that equals `most`, or is nan if that is.
+// The position of the first that equals `most`, or that is nan if `most` is.
 template <class T>
 int64_t first_of(int64_t n, const T* x, T most) {
     int64_t i = 0;
@@ -223,8 +223,8 @@ struct ArgExtreme {
     static T most(int64_t n, const T* x) { return most_of<TURNED>(n, x); }
     static int64_t first(int64_t n, const T* x, T most) { return first_of(n, x, most); }
 
-    // Includes `rows` < 2^31 terms in each of n <= 64 partial results. Keys and positions are of
-    // one size here, in arrays of their own: so a loop over the columns is one over vectors.
+    // Includes `rows` < 2^31 terms in each of n <= 64 partial results. Keys and positions have one
+    // size here, in separate arrays, so that a loop over the columns is vectorized.
     static void add_rows(int64_t rows, int64_t n, const T* x, int64_t row, int64_t column,
                          int64_t position, Partial* to) {
         using Key = std::conditional_t<sizeof(Term) < 4, int32_t, Term>;

@@ -1,4 +1,4 @@
-// Along one axis, where each element depends on those before it: scan cummax.
+// Scans along one axis, where each element depends on those before it: scan cummax.
 #include "math/computed.hpp"
 #include "math/order.hpp"
 #include "scan.rows.hpp"
@@ -8,10 +8,10 @@ namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
 
-constexpr int64_t GRAIN = 1 << 14;  // elements in about 10 us of work, which waking a thread costs
+constexpr int64_t GRAIN = 1 << 14;  // elements in about 10 us of work, the cost of waking a thread
 
 // ---- recurrences --------------------------------------------------------------------------------
-// From one element to the next goes a Carry: first(y) begins with it, next(carry, x, y) goes on,
+// A Carry goes from one element to the next: first(y) starts it, next(carry, x, y) continues it,
 // result(carry) is what is written.
 
 // z_0 = y_0, z_i = x_i * z_(i-1) + y_i
@@ -23,8 +23,7 @@ struct Linear {
     static T result(Carry z) { return convert<T>(z); }
 };
 
-// z_0 = y_0, z_i = the larger of z_(i-1) and y_i. Keys put nan on top, where it stays, and +0 over
-// -0.
+// z_0 = y_0, z_i = max(z_(i-1), y_i). Keys put nan on top, where it stays, and +0 above -0.
 template <class T>
 struct Largest {
     using Carry = typename Ordered<T>::Key;
@@ -36,7 +35,7 @@ struct Largest {
     static T result(Carry z) { return Ordered<T>::value(z); }
 };
 
-// Elements of the three operands, and how far it is to the next ones.
+// Elements of the three operands, and the steps to the next ones.
 template <class T>
 struct Line {
     T* z;
@@ -44,8 +43,8 @@ struct Line {
     int64_t z_step, x_step, y_step;
 };
 
-// COUNT slices from their beginnings to their ends, whose first elements are as far apart as `next`
-// says. Each step of a slice waits for the one before; meanwhile the others take theirs.
+// Runs COUNT slices from beginning to end; `next` says how far apart their first elements are. Each
+// step of a slice waits for the one before; meanwhile the others take theirs.
 template <class T, class Op, int COUNT>
 void scan_slices(const Line<T>& line, const int64_t* next, int64_t n) {
     const auto [z, x, y, z_step, x_step, y_step] = line;
@@ -62,8 +61,8 @@ void scan_slices(const Line<T>& line, const int64_t* next, int64_t n) {
         }
 }
 
-constexpr int64_t WIDTH = 128;  // slices that go on together: their carries stay in the L1 cache
-constexpr int64_t FEW = 6;      // the same where each is contiguous: so are their cache lines
+constexpr int64_t WIDTH = 128;  // slices scanned together: their carries stay in the L1 cache
+constexpr int64_t FEW = 6;      // the same if each is contiguous: so do their cache lines
 
 // The first element of n <= WIDTH slices, which lie side by side as `line` says.
 template <class T, class Op>
@@ -74,8 +73,8 @@ void scan_first(const Line<T>& line, int64_t n, typename Op::Carry* carry) {
     }
 }
 
-// A later one. With its steps known to be 1, or 0 for a factor that repeats, the loop becomes one
-// over vectors.
+// A later element. With steps known to be 1, or 0 for a factor that repeats, the
+// loop is vectorized.
 template <class T, class Op>
 void scan_step(const Line<T>& line, int64_t n, typename Op::Carry* carry) {
     T* z = line.z;
@@ -96,8 +95,8 @@ void scan_step(const Line<T>& line, int64_t n, typename Op::Carry* carry) {
         step(line.z_step, line.x_step, line.y_step);
 }
 
-// Threads share the slices. Where these lie closer to each other than the elements of one, they go
-// on together, element by element; else one after another.
+// Threads share the slices. Slices that lie closer to each other than the elements of one advance
+// together, element by element; others one after another.
 template <class T, template <class> class Recurrence>
 Status scan(const Operand& out, const Operand* ins, int count, const Params& params) {
     using Op = Recurrence<T>;

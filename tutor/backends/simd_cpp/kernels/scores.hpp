@@ -13,21 +13,21 @@ constexpr int64_t GRAIN = 8192;  // elements in about 10 us of work, an exponent
 // ---- a group of rows ----------------------------------------------------------------------------
 
 // The rows of a softmax are the slices of x along one axis. Long rows are handled one by one, with
-// vectors along the row. Rows of up to 32 scores would leave most of a vector empty, and rows that
-// lie beside each other would have to be turned: of these, as many as a vector has lanes are laid
-// crosswise, and each lane works on a row of its own. To a formula the two look alike: ROWS rows, 1
-// or as many as lanes; score j of row r at x[j * ROWS + r].
+// vectors along the row. Rows of up to 32 scores would leave most of a vector empty, and rows
+// beside each other in memory would have to be transposed: of these, as many as a vector has lanes
+// are interleaved, and each lane works on its own row. Both look alike to a formula: ROWS rows, 1
+// or as many as lanes; score j of row r is x[j * ROWS + r].
 constexpr int64_t SHORT = 32;
 
 template <class F, int ROWS>
 struct Group {
     static constexpr int WIDTH = lanes<F>;
     const F* x;
-    F* y;           // what is to be written, laid out as x; may be x
+    F* y;           // the output, laid out as x; may be x
     F* rest;        // numbers of the last vector, of x and then of y, where a row does not fill it
     int64_t whole;  // numbers at x and y themselves, all vectors full
     int64_t size;   // with those at `rest`
-    int rows;       // rows that are real, of ROWS
+    int rows;       // real rows, of ROWS
 
     vec<F> read(const F* from, int64_t i) const { return load(i < whole ? from + i : rest); }
     void write(int64_t i, vec<F> values) const { store(i < whole ? y + i : rest, values); }
@@ -35,8 +35,8 @@ struct Group {
     // One number per row, as a vector to compute with.
     vec<F> by_row(const F* numbers) const { return ROWS == 1 ? vec<F>(*numbers) : load(numbers); }
 
-    // Combined over each row: in all lanes the one row's result, or in each lane that of its row.
-    // (As what follows, compiled once for all dtypes that are computed in F.)
+    // Reduced over each row: its result in all lanes for one row, else each lane's own. (Like the
+    // following, compiled once for all dtypes computed in F.)
     [[gnu::noinline]] vec<F> max() const {
         vec<F> all = read(x, 0);
         for (int64_t i = WIDTH; i < size; i += WIDTH) all = xsimd::max(all, read(x, i));
@@ -53,7 +53,7 @@ struct Group {
         return all;
     }
 
-    // For each row the number at its target, in x or, as `from`, in y.
+    // The number at each row's target, from x or y, whichever is `from`.
     vec<F> pick(const F* from, const int64_t* targets) const {
         F picked[WIDTH] = {};
         for (int r = 0; r < rows; r++) {
@@ -73,7 +73,7 @@ struct Group {
 };
 
 // Writes e^(x - max) to y and returns the sum. A nan or +inf among the scores makes the sum nan,
-// and so does a row of nothing but -inf.
+// and so does a row of -inf alone.
 template <class G>
 [[gnu::noinline]] auto exponentials(const G& group) {
     const auto max = group.max();
@@ -84,7 +84,7 @@ template <class G>
     });
 }
 
-// ln of the sum of e^(x - max), which with max makes the logarithm of the sum of e^x.
+// ln of the sum of e^(x - max). Adding max gives the logarithm of the sum of e^x.
 template <class G>
 [[gnu::noinline]] auto log_sum(const G& group, decltype(group.max()) max) {
     const auto term = [&](int64_t i) { return math::exp(group.read(group.x, i) - max); };
@@ -93,8 +93,8 @@ template <class G>
 
 // ---- all groups ---------------------------------------------------------------------------------
 
-// Where the scores are: `rows` walks x and three more operands over all axes but the one that the
-// scores of a row lie along.
+// Where the scores are: `rows` walks x and three more operands over all axes except the one that
+// the scores of a row lie along.
 template <class T>
 struct Scores {
     Nest rows;
@@ -111,15 +111,15 @@ constexpr int64_t TOGETHER = 64;      // rows to gather before they are computed
 constexpr int64_t ENTRIES = 1 << 16;  // ... if they fit, with the L2 cache in mind
 constexpr int64_t TURN = 16;          // strided scores of a row to take before the next row's turn
 
-// Whether the rows of operand k lie beside each other, each walking across the memory of them all.
+// Whether the rows of operand k lie beside each other, each running across the memory of them all.
 template <class T>
 bool side_by_side(const Scores<T>& scores, int k, int64_t stride) {
     const Nest& rows = scores.rows;
     return rows.depth > 0 && rows.stride[rows.depth - 1][k] == 1 && stride != 1;
 }
 
-// A row that is used where it is, at `at`: only its last numbers, which do not fill a vector, are
-// copied, and those that were written brought back.
+// Uses a row in place, at `at`: only its last numbers, which do not fill a vector, are copied, and
+// copied back if they were written.
 template <class T, class Work>
 void in_place(const Scores<T>& scores, int64_t row, Places at, const Work& work) {
     constexpr int WIDTH = lanes<T>;
@@ -132,7 +132,7 @@ void in_place(const Scores<T>& scores, int64_t row, Places at, const Work& work)
     if (scores.y) std::memcpy(y + whole, rest, left * sizeof(T));
 }
 
-// Rows that are gathered into a tile, ROWS of them crosswise in each group.
+// Rows gathered into a tile, ROWS of them interleaved in each group.
 template <int ROWS, class T>
 struct Gathered {
     using F = Computed<T>;
@@ -149,7 +149,7 @@ struct Gathered {
     }
 
     // Calls move(place in operand k, step there, place in the tile, step there, how many) until all
-    // is moved: a score of neighbouring rows at a time, or a stretch of one row.
+    // is moved: one score of neighbouring rows at a time, or a stretch of one row.
     template <class Move>
     void each_piece(int k, int64_t stride, const Move& move) const {
         const bool beside = ROWS > 1 && side_by_side(scores, k, stride);
@@ -190,8 +190,8 @@ struct Gathered {
 };
 
 // Calls work(group, number of the first row, places of its rows) for groups of ROWS rows. Long rows
-// whose scores lie side by side are used where they are, others gathered into a tile: many of them,
-// for the cache lines of a strided row hold its neighbours, too.
+// whose scores lie side by side are used in place. Others are gathered into a tile, many at once,
+// because the cache lines of a strided row hold its neighbours as well.
 template <int ROWS, class T, class Work>
 Status each_group(const Scores<T>& scores, const Work& work) {
     using F = Computed<T>;

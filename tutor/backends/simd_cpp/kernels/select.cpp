@@ -12,20 +12,20 @@ namespace {
 
 // ---- the index ----------------------------------------------------------------------------------
 
-// From -size to size - 1, in one comparison: index + size is from 0 to 2 * size - 1, and as
+// Tests -size <= index < size in one comparison: index + size is from 0 to 2 * size - 1, and as
 // unsigned a negative number is larger than any of those.
 inline bool is_position(int64_t index, int64_t size) {
     return static_cast<uint64_t>(index) + static_cast<uint64_t>(size) <
            2 * static_cast<uint64_t>(size);
 }
 
-// Whether every index is a position along an axis of `size`; if not, the first that is none.
+// Whether every index is a position along an axis of `size`; if not, the first that is not.
 Status check_indices(const Operand& index, int64_t size) {
     Nest nest;
     for (int d = 0; d < index.ndim; d++) {
         if (index.shape[d] == 0) return OK;
         if (index.strides[d] != 0)
-            nest.add(index.shape[d], {index.strides[d]});  // else the same ones
+            nest.add(index.shape[d], {index.strides[d]});  // else they repeat
     }
     const int64_t* data = reinterpret_cast<const int64_t*>(index.data);
     const int64_t count = nest.count();
@@ -45,17 +45,17 @@ Status check_indices(const Operand& index, int64_t size) {
     return OK;
 }
 
-// The axis that is indexed: how many elements it has, and the step from one to the next.
+// The indexed axis: its size, and the step from one element to the next.
 struct IndexedAxis {
     int64_t size, step;
 
-    // How far from the first one the element is that an index names; negative ones count from the
-    // end. Without a branch: index >> 63 is 0, or all bits of a negative one.
+    // The offset from the first element to the one that an index names; negative ones count from
+    // the end. Without a branch: index >> 63 is 0, or all bits of a negative one.
     int64_t offset(int64_t index) const { return (index + ((index >> 63) & size)) * step; }
 };
 
 // Elements side by side along one axis of three operands: `main` (out, or what is added), `indexed`
-// and the index. Steps are counted in elements.
+// and the index. Steps are in elements.
 struct Run {
     int64_t n;
     char *main, *indexed;
@@ -64,8 +64,8 @@ struct Run {
     IndexedAxis axis;
 };
 
-// Walks the axes [first, last) of `main` and `index`, and of `indexed` with the indexed axis
-// standing still.
+// Walks the axes [first, last) of `main` and `index`, and of `indexed` with step 0 along the
+// indexed axis.
 struct IndexedWalk {
     Nest nest;
     IndexedAxis indexed_axis;
@@ -78,8 +78,7 @@ struct IndexedWalk {
                      {main.strides[d], d == axis ? 0 : indexed.strides[d], index.strides[d]});
     }
 
-    // Calls each_run on the elements [begin, end), in row-major order, for operands that start
-    // here.
+    // Calls each_run on the elements [begin, end), in row-major order. The operands start here.
     template <class EachRun>
     void walk(int64_t begin, int64_t end, int itemsize, char* main, char* indexed,
               const int64_t* index, EachRun each_run) const {
@@ -133,7 +132,7 @@ Status gather(const Operand& out, const Operand* ins, int, const Params& params)
     return status.kind == Status::Ok ? gather_indexed<Bits>(out, ins[0], ins[1], axis) : status;
 }
 
-// Are the slices of the first axis without a gap?
+// Whether the slices of the first axis have no gaps.
 bool has_whole_slices(const Operand& x) {
     int64_t step = 1;
     for (int d = x.ndim - 1; d > 0; step *= x.shape[d--])
@@ -141,7 +140,7 @@ bool has_whole_slices(const Operand& x) {
     return true;
 }
 
-// Such slices, one after the other: nothing is to be found out for each of them but where it is.
+// Copies such slices one after the other: only the place of each must be found.
 template <class Bits>
 void copy_slices(const Operand& out, const Operand& x, const Operand& index) {
     int64_t n = 1;
@@ -191,7 +190,7 @@ struct Replace {
     }
 };
 
-// z[index[j]] = combine(z[index[j]], src[j]) for one run, one after another.
+// z[index[j]] = combine(z[index[j]], src[j]) for one run, in order.
 template <class T, class Combine>
 void scatter_run(const Run& run) {
     constexpr Combine combine;
@@ -216,15 +215,15 @@ void scatter_run(const Run& run) {
     }
 }
 
-// Whether a and b, of one shape, are the very same elements.
+// Whether a and b, of one shape, are the same elements in memory.
 bool same_memory(const Operand& a, const Operand& b) {
     bool same = a.data == b.data;
     for (int d = 0; d < a.ndim; d++) same &= a.shape[d] == 1 || a.strides[d] == b.strides[d];
     return same;
 }
 
-// Each element of out meets what goes there in the order of src; scatter_add rounds after each. The
-// indexed axis and those inside it are walked by one thread; threads share the axes outside it.
+// Combines each element of out with its elements of src, in their order; scatter_add rounds after
+// each. One thread walks the indexed axis and those inside it; threads share the axes outside it.
 template <class T, class Combine>
 Status scatter(const Operand& out, const Operand* ins, int, const Params& params) {
     const Operand &x = ins[0], &index = ins[1], &src = ins[2];
@@ -262,8 +261,8 @@ void each_byte(const Operand& x, const Nest& nest, int64_t c, Visit visit) {
     }
 }
 
-// Twice over x, chunk by chunk: first to count, so that each chunk knows where its part of `out`
-// begins, then to write. No chunk writes outside its part, even if x changes in between.
+// Passes over x twice, chunk by chunk: first to count, so that each chunk knows where its part of
+// `out` begins, then to write. No chunk writes outside its part, even if x changes in between.
 Status nonzero(const Operand& out, const Operand* ins, int, const Params&) {
     const Operand& x = ins[0];
     Nest nest;

@@ -28,7 +28,7 @@ struct LogSoftmax {
 template <class T, class Formula>
 Status softmax(const Operand& out, const Operand* ins, int, const Params& params) {
     const Operand& x = ins[0];
-    const int64_t axis = params.axis_count > 0 ? params.axis[0] : -1;  // none for a single number
+    const int64_t axis = params.axis_count > 0 ? params.axis[0] : -1;  // a scalar has none
     const T* from = reinterpret_cast<const T*>(x.data);
     Scores<T> scores{{}, 1, from, 1, reinterpret_cast<T*>(out.data), 1};
     for (int d = 0; d < x.ndim; d++)

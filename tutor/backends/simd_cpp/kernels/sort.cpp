@@ -2,7 +2,7 @@
 //
 // An element becomes an Entry, one unsigned integer: its key above, its position below. Then no two
 // are equal, equal keys stay in the order of their positions, and any way to sort integers will do.
-// Few are merged; many are dealt out by the digits of their keys, which compares nothing at all.
+// Few entries are merged; many are radix sorted by the digits of their keys, without a comparison.
 #include "math/order.hpp"
 #include "sort.rows.hpp"
 #include "walk/nest.hpp"
@@ -11,7 +11,7 @@ namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
 
-constexpr int64_t GRAIN = 1 << 10;  // elements in about 10 us of work, which waking a thread costs
+constexpr int64_t GRAIN = 1 << 10;  // elements in about 10 us of work, the cost of waking a thread
 
 // ---- few: merge sort ----------------------------------------------------------------------------
 
@@ -25,8 +25,8 @@ void insertion_sort(Entry* entries, int64_t n) {
     }
 }
 
-// Merges the sorted stretches [0, middle) and [middle, n). Which of two is smaller nobody can
-// foresee, so it is taken by arithmetic instead of a branch.
+// Merges the sorted stretches [0, middle) and [middle, n). Which of two is smaller is
+// unpredictable, so arithmetic chooses instead of a branch.
 template <class Entry>
 void merge(const Entry* from, int64_t middle, int64_t n, Entry* to) {
     int64_t left = 0, right = middle;
@@ -40,10 +40,10 @@ void merge(const Entry* from, int64_t middle, int64_t n, Entry* to) {
     while (right < n) *to++ = from[right++];
 }
 
-constexpr int64_t SHORT = 12;  // entries that are sooner sorted by insertion
+constexpr int64_t SHORT = 12;  // up to this many entries, insertion sort is faster
 
-// From the bottom up: stretches of 12, 24, 48, ... are merged in pairs, back and forth between two
-// arrays. Returns the one in which the sorted entries are.
+// Merge sort, bottom up: stretches of 12, 24, 48, ... are merged in pairs, back and forth between
+// two arrays. Returns the array with the sorted entries.
 template <class Entry>
 const Entry* merge_sort(Entry* entries, Entry* other, int64_t n) {
     for (int64_t i = 0; i < n; i += SHORT) insertion_sort(entries + i, smaller(SHORT, n - i));
@@ -58,12 +58,12 @@ const Entry* merge_sort(Entry* entries, Entry* other, int64_t n) {
 
 // ---- many: radix sort ---------------------------------------------------------------------------
 
-constexpr int64_t MANY = 64;  // entries per digit, from which on its 256 counters are worth it
+constexpr int64_t MANY = 64;  // entries per digit from which its 256 counters pay off
 
-// By the lowest of the key's `DIGITS` bytes, then by the next, each time keeping the order of those
-// that are alike in it: after the highest, all are sorted (D. Knuth, The Art of Computer
-// Programming 3, 5.2.5). There is room for DIGITS * 256 numbers behind `other`. Returns the array
-// in which the sorted entries are.
+// Radix sort: by the lowest of the key's `DIGITS` bytes, then by the next, each time keeping the
+// order of entries equal in it; after the highest, all are sorted (D. Knuth, The Art of Computer
+// Programming 3, 5.2.5). There is room for DIGITS * 256 numbers after `other`. Returns the array
+// with the sorted entries.
 template <int DIGITS, class Entry>
 const Entry* radix_sort(Entry* entries, Entry* other, int64_t n) {
     constexpr int KEY = 4 * sizeof(Entry);  // the lowest bit of the key
@@ -89,8 +89,8 @@ const Entry* radix_sort(Entry* entries, Entry* other, int64_t n) {
 
 // ---- argsort ------------------------------------------------------------------------------------
 
-// The keys of order.hpp as unsigned integers in the same order. Turning all bits turns the order
-// round.
+// The keys of order.hpp as unsigned integers in the same order. Flipping all bits
+// reverses the order.
 template <class T>
 auto unsigned_key(T x, bool descending) {
     using Key = typename Ordered<T>::Key;

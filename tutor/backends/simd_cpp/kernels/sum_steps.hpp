@@ -37,8 +37,8 @@ inline float sum_simd(int64_t n, const float* x) {
     return sum;
 }
 
-// 4. Steps 2 and 3 together: several registers full of sums. From here on memory is the limit, for
-// long x, and no longer arithmetic.
+// 4. Steps 2 and 3 together: several registers full of sums. From here on memory is the limit for
+// long x, no longer arithmetic.
 inline float sum_accumulators(int64_t n, const float* x) {
     constexpr int L = lanes<float>, STEP = 4 * L;
     vec<float> a(0.0f), b(0.0f), c(0.0f), d(0.0f);

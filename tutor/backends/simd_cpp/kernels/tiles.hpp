@@ -1,4 +1,4 @@
-// What a fused kernel works on: its operands in tiles, and its instructions run on one of them.
+// The data of a fused kernel: its operands in tiles, and its instructions run on one of them.
 #pragma once
 
 #include "walk/each.hpp"
@@ -12,8 +12,8 @@ constexpr int64_t TILE = 4 * BLOCK;  // elements: 8 KiB of float32, of which som
 
 // ---- one operand --------------------------------------------------------------------------------
 
-// Elements, numbered in the order in which the iteration space is walked. (Each operand has axes of
-// its own: what follows the axis outside it is one with that, whatever the other operands do.)
+// Elements, numbered in the order in which the iteration space is walked. (Each operand has its own
+// axes: one that continues the axis outside it is merged with that, whatever the others do.)
 struct Path {
     char* data;
     int itemsize, depth = 0;
@@ -31,7 +31,7 @@ struct Path {
 
     bool gapless() const { return depth == 0 || (depth == 1 && stride[0] == itemsize); }
 
-    // After how many elements it begins anew; 0: never.
+    // The number of elements after which it repeats; 0: never.
     int64_t period() const {
         if (depth > 0 && stride[0] != 0) return 0;
         int64_t elements = 1;
@@ -39,7 +39,7 @@ struct Path {
         return elements;
     }
 
-    // Where element number `at` is, and how many lie behind one another from there on.
+    // Finds element number `at`; *run: how many lie one after another from there on.
     char* find(int64_t at, int64_t* run) const {
         char* found = data;
         *run = 1;
@@ -82,7 +82,7 @@ struct Call {
     const Code& code;
     int operands, reads;  // how many, and how many of them are read: places 1 to `reads`
     Path path[MAX_FUSED];
-    bool late[MAX_FUSED];  // results that must wait for who reads an input at the same place
+    bool late[MAX_FUSED];  // results that wait until an input at the same place is read
     bool refuses = false;  // some instruction may
     int64_t count = 1, terms = 1, outputs = 1, grain;
     int64_t columns = 1;  // how many results lie nearer to each other than the terms of one
@@ -90,14 +90,14 @@ struct Call {
 
     Call(const Operand& out, const Operand* ins, int inputs, const Params& params)
         : code(params.code), operands(inputs + 1), reads(inputs + 1 - code.results) {
-        double tens = 0;  // of microseconds, for one element
+        double tens = 0;  // of microseconds, per element
         for (int i = code.product ? 1 : 0; i < code.count; i++) {
             const Instruction& step = code.of[i];
             if (step.work == nullptr) reduction = &step;
             refuses |= step.work && step.work->refused;
             tens += 1.0 / static_cast<double>(step.work ? step.work->grain : 65536);
         }
-        grain = static_cast<int64_t>(2 / tens);  // in the L1 cache all goes faster
+        grain = static_cast<int64_t>(2 / tens);  // everything is faster in the L1 cache
         for (int k = 0; k < operands; k++) {
             const Operand& operand = k == 0 ? out : ins[k - 1];
             path[k].data = operand.data;
@@ -110,9 +110,9 @@ struct Call {
         add_axes(out, ins, params);
     }
 
-    // In which order the axes are walked: one that suits the memory of `out`, largest steps
-    // outside. Where there is a reduction: the axes that are kept, then those that go, in their own
-    // order; then those of the kept ones along which the largest input takes the smallest steps.
+    // The order in which the axes are walked: one that suits the memory of `out`, largest steps
+    // outside. With a reduction: the kept axes, then the reduced ones, in their own order; then
+    // those kept axes along which the largest input takes the smallest steps.
     int order(const Operand& out, const Operand* ins, const Params& params, bool* goes, int* axes) {
         const Operand& leads = reduction ? largest(ins) : out;
         const int ndim = ins[0].ndim;
@@ -177,17 +177,17 @@ struct Call {
 
 // ---- tiles --------------------------------------------------------------------------------------
 
-// What one thread works with: where the numbers of every place are for the tile at hand.
+// What one thread works with: where the numbers of every place are for the current tile.
 struct Tiles {
     const Call& call;
-    bool tries;  // results are not written: to see whether an instruction refuses
+    bool tries;  // a dry run: only sees whether an instruction refuses
     int64_t pitch;
     char* room;
     char* place[MAX_FUSED + MAX_CODE];
     int64_t period[MAX_FUSED];
     int64_t held[MAX_FUSED], held_count[MAX_FUSED];  // from which element on, and how many
 
-    // `room` is where size(call) bytes are.
+    // `room` has size(call) bytes.
     Tiles(const Call& what, char* memory, bool dry)
         : call(what), tries(dry), pitch(pitch_of(what)), room(memory) {
         char* next = room + (4 + call.operands) * pitch;
@@ -198,7 +198,7 @@ struct Tiles {
         }
     }
 
-    // Tiles that begin at one place of a page each would wait for each other's stores.
+    // Tiles that begin at the same place in a page would wait for each other's stores.
     static int64_t pitch_of(const Call& call) {
         return smaller(TILE, larger(call.count, 1)) * 8 / 64 * 64 + 128;
     }
@@ -209,7 +209,7 @@ struct Tiles {
     char* behind() const { return room + size(call); }
     char* own(int k) const { return room + (4 + k) * pitch; }
 
-    // Finds the elements [begin, begin + n) of input k. What repeats is in its tile still.
+    // Finds the elements [begin, begin + n) of input k. Those that repeat are still in its tile.
     char* take(int k, int64_t begin, int64_t n) {
         const Path& path = call.path[k];
         if (path.gapless()) return path.data + begin * path.itemsize;
@@ -228,7 +228,7 @@ struct Tiles {
         return tile;
     }
 
-    // Brings a result from its tile to its place.
+    // Writes a result from its tile to its place.
     void put(int k, int64_t begin, int64_t n) const {
         const Path& path = call.path[k];
         const int size = path.itemsize;
@@ -238,8 +238,8 @@ struct Tiles {
             });
     }
 
-    // Runs the chain for the elements [begin, begin + n); `reduce` gets what is to be reduced.
-    // Which instruction refuses an element; MAX_CODE: none.
+    // Runs the chain for the elements [begin, begin + n); `reduce` gets the elements to reduce.
+    // Returns the instruction that refuses an element; MAX_CODE: none.
     template <class Reduce>
     int run(int64_t begin, int64_t n, const Reduce& reduce) {
         const Code& code = call.code;
@@ -262,8 +262,8 @@ struct Tiles {
         return MAX_CODE;
     }
 
-    // One instruction. 16-bit floats are widened before it and rounded after it, as they are from
-    // one kernel to the next.
+    // Runs one instruction. 16-bit floats are widened before it and rounded after it, as between
+    // two kernels.
     bool compute(const Instruction& step, int64_t n) const {
         const Work& work = *step.work;
         const void* from[3];
@@ -290,7 +290,7 @@ struct Tiles {
 // ---- in several threads -------------------------------------------------------------------------
 
 // Calls task(tiles, piece) for each of `pieces`, each of about `cost` elements, with the tiles of
-// the thread that runs it and `more` bytes behind them. false: there is no room for them.
+// the thread that runs it and `more` bytes after them. false: there is no room for them.
 template <class Task>
 bool each_piece(const Call& call, bool tries, int64_t pieces, int64_t cost, int64_t more,
                 const Task& task) {

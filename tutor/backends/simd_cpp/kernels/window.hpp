@@ -25,8 +25,8 @@ struct Window {
     int64_t taps() const { return h.taps * w.taps; }
 };
 
-// Params hold the strides and dilations from number `first` on. One that is larger than the input
-// is never taken: only one window, or one tap, has room then. Cut to its size, nothing overflows.
+// Params hold the strides and dilations from number `first` on. One larger than the input is never
+// taken: there is room for one window, or one tap. Cut to its size, nothing overflows.
 Window window_of(const Params& params, int first, int64_t taps_h, int64_t taps_w, const Operand& x,
                  const Operand& z) {
     const auto number = [&](int i, int64_t in) {
@@ -37,7 +37,7 @@ Window window_of(const Params& params, int first, int64_t taps_h, int64_t taps_w
             {taps_w, number(1, w), number(3, w), w, z.shape[3]}};
 }
 
-// The outputs that are computed at one time: some rows of an image, or some whole images.
+// The outputs computed at one time: some rows of an image, or some whole images.
 struct Band {
     const Window& window;
     int64_t image, images, row, rows;
@@ -81,8 +81,8 @@ T* element(const Operand& x, int64_t n, int64_t c, int64_t h) {
     return reinterpret_cast<T*>(x.data) + n * x.strides[0] + c * x.strides[1] + h * x.strides[2];
 }
 
-// What a band sees of the channels from `first` on: phase by phase, image by image, row by row,
-// with zeros where the input ends, and behind it all, where the last register reaches.
+// Copies what a band sees of the channels from `first` on: phase by phase, image by image, row by
+// row, with zeros where the input ends, and after it all, where the last register reaches.
 template <class T, class F>
 void copy_input(const Operand& x, int64_t first, int64_t channels, const Band& band, F* to) {
     const Axis &h = band.window.h, &w = band.window.w;

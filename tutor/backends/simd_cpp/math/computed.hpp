@@ -1,4 +1,4 @@
-// What a dtype is computed in, and how numbers become others on their way to and from memory.
+// The type that a dtype is computed in, and the conversions on the way to and from memory.
 #pragma once
 
 #include <cstring>
@@ -16,7 +16,7 @@ namespace {
 
 // 16-bit floats are widened. Integers become unsigned, because signed ones may not wrap in C++; the
 // bits are the same. Small ones take 32 bits: the lowest bits of a sum of products, the only ones
-// that are kept, follow from the lowest bits of its factors.
+// kept, depend on the lowest bits of its factors alone.
 template <class T>
 using Unsigned = std::conditional_t<sizeof(T) <= 4, uint32_t, uint64_t>;
 template <class T>
@@ -35,7 +35,7 @@ inline To convert(From x) {
         return static_cast<To>(x);
 }
 
-// n elements from one array to another.
+// Converts n elements from one array to another.
 template <class To, class From>
 inline void convert_row(int64_t n, To* to, const From* from) {
     if constexpr (std::is_same<From, To>::value)
@@ -48,7 +48,7 @@ inline void convert_row(int64_t n, To* to, const From* from) {
         for (int64_t i = 0; i < n; i++) to[i] = static_cast<To>(from[i]);
 }
 
-// n elements from one array to another, converted if their types differ.
+// Moves n elements from one array to another, converting them if their types differ.
 template <class From, class To>
 inline void move_row(const From* from, int64_t from_stride, To* to, int64_t to_stride, int64_t n) {
     if (from_stride == 1 && to_stride == 1) return convert_row(n, to, from);
@@ -57,7 +57,7 @@ inline void move_row(const From* from, int64_t from_stride, To* to, int64_t to_s
 
 // ---- vectors ------------------------------------------------------------------------------------
 
-// The next values at x; those of 16 bits are widened.
+// The next values at x; 16-bit floats are widened.
 template <class T>
 inline vec<Computed<T>> load_wide(const T* x) {
     if constexpr (is_16_bit_float<T>) {
@@ -78,7 +78,7 @@ inline vec<F> load_part(const F* from, int64_t count, F rest) {
     return load(buffer);
 }
 
-// All lanes combined, the upper half with the lower until one is left.
+// Combines all lanes, the upper half with the lower until one is left.
 template <class F, class Combine>
 inline F across(vec<F> values, Combine combine) {
     alignas(64) F lane[lanes<F>];

@@ -1,10 +1,10 @@
-// The rarer functions, for a register full of doubles whose results are then rounded to float or to
-// 16 bits: they err by less than 2^-40 of the result, so that the nearest float comes out almost
-// always. (Kernels of float64, which need the last bits, too, ask the C library: see
-// kernels/functions.cpp.)
+// The rarer functions, for a register of doubles whose results are then rounded to float or
+// to 16 bits: their error is below 2^-40 of the result, so that rounding almost always gives
+// the nearest float. (Kernels of float64 need the last bits as well, and call the C library:
+// see kernels/functions.cpp.)
 //
-// Most are one line of algebra over exp and log, chosen such that nothing cancels. Where a function
-// is odd, the sign is taken off first and put back last, which also keeps -0.
+// Most are one line of algebra over exp and log, chosen so that nothing cancels. For an odd
+// function the sign is removed first and restored last, which also keeps -0.
 #pragma once
 
 #include "math/math.hpp"
@@ -39,13 +39,13 @@ inline reals log2(reals x) { return log(x) * (1 / LN2); }
 
 inline reals log10(reals x) { return log(x) * 0.43429448190325182765; }
 
-// With u = 1 + x as rounded, x - (u - 1) is what that lost: ln(u + lost) = ln u + lost / u.
+// With u = 1 + x rounded, x - (u - 1) is the part lost: ln(u + lost) = ln u + lost / u.
 inline reals log1p(reals x) {
     const reals u = 1.0 + x, lost = x - (u - 1.0), result = log(u);
     return xsimd::select((x > -1.0) & (x < INF), result + lost / u, result) | sign_bit_of(x);
 }
 
-// max + ln(1 + e^(min - max)); of two equal infinities the difference would be nan.
+// max + ln(1 + e^(min - max)); the difference of two equal infinities would be nan.
 inline reals logaddexp(reals x, reals y) {
     const reals sum = xsimd::select(x > y, x, y) + log1p(exp(-xsimd::abs(x - y)));
     return xsimd::select(x == y, x + LN2, sum);
@@ -82,7 +82,7 @@ inline reals acosh(reals x) {
     return xsimd::select(x < 1.0, reals(std::numeric_limits<double>::quiet_NaN()), result);
 }
 
-// musl's, of which Python in the page is made, gives numbers for x < -2.
+// The acosh of musl, with which Python in the browser is built, gives numbers for x < -2.
 inline double acosh(double x) {
     return x < 1.0 ? std::numeric_limits<double>::quiet_NaN() : std::acosh(x);
 }
@@ -127,13 +127,13 @@ inline reals atan2(reals y, reals x) {
                            1 / 17., -1 / 19., 1 / 21., -1 / 23., 1 / 25., -1 / 27., 1 / 29.);
     reals angle = xsimd::select(diagonal, reals(PI / 4), reals(0.0)) + (t + t * z * S);
     angle = xsimd::select(steep, PI / 2 - angle, angle);
-    const mask<double> left = (sign_bit_of(x) | reals(1.0)) < 0.0;  // true for -0, too
+    const mask<double> left = (sign_bit_of(x) | reals(1.0)) < 0.0;  // also true for -0
     return xsimd::select(left, PI - angle, angle) | sign_bit_of(y);
 }
 
 inline reals atan(reals x) { return atan2(x, reals(1.0)); }
 
-// The third side of the triangle; nan, and so then is the angle, where |x| > 1.
+// The third side of the triangle; where |x| > 1 it is nan, and so is the angle.
 inline reals asin(reals x) { return atan2(x, xsimd::sqrt((1.0 - x) * (1.0 + x))); }
 
 inline reals acos(reals x) { return atan2(xsimd::sqrt((1.0 - x) * (1.0 + x)), x); }
@@ -147,10 +147,9 @@ inline reals hypot(reals x, reals y) {
 
 // ---- erf ----------------------------------------------------------------------------------------
 
-// erf(x) / x is a smooth function of z = x^2. This is its interpolation at the 24 Chebyshev nodes
-// of 0 <= z <= 16, written as a polynomial in z/8 - 1 and computed with 60 digits; it errs by 2^-44
-// (L. N. Trefethen, Approximation Theory and Approximation Practice, 2013). erf(4) is 1 for a
-// float.
+// erf(x) / x is a smooth function of z = x^2. The polynomial in z/8 - 1 interpolates it at the 24
+// Chebyshev nodes of 0 <= z <= 16 and was computed with 60 digits; its error is 2^-44 (L. N.
+// Trefethen, Approximation Theory and Approximation Practice, 2013). For a float, erf(4) is 1.
 inline reals erf(reals x) {
     const reals four(4.0), size = xsimd::abs(x);
     const reals part = xsimd::select(size > four, four, size);
@@ -181,8 +180,8 @@ inline reals fmod_by_lane(reals x, reals y) {
     return by_lane([](double a, double b) { return std::fmod(a, b); }, x, y);
 }
 
-// Whether a rest has another sign than y: then Python's quotient, rounded down, is one less than
-// C's, which cuts towards 0.
+// Whether a remainder and y have different signs: then Python's quotient, rounded down, is one less
+// than C's, which is rounded towards 0.
 inline mask<double> steps_down(reals rest, reals y) {
     const reals zero(0.0);
     return (rest != zero) & ((rest < zero) ^ (y < zero));
@@ -194,8 +193,8 @@ inline reals remainder(reals r, reals y) {
     return xsimd::select(r == zero, sign_bit_of(y), rest);
 }
 
-// Python's x // y, from r = fmod(x, y). (x - r) / y is an integer but for the rounding, which the
-// step from floor to the nearest undoes.
+// Python's x // y, from r = fmod(x, y). (x - r) / y is an integer except for its rounding error,
+// which the step from floor to the nearest integer removes.
 inline reals floor_divide(reals x, reals y, reals r) {
     const reals zero(0.0), one(1.0), ratio = x / y, near = (x - r) / y;
     const reals quotient = near - xsimd::select(steps_down(r, y), one, zero);

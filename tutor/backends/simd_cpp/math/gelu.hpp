@@ -1,14 +1,14 @@
-// gelu(x) = x P(X <= x) of a standard normal X, the form of it by tanh, and the slopes of both.
+// gelu(x) = x P(X <= x) for a standard normal X, its form by tanh, and the slopes of both.
 //
-// With t = |x| and q(t) = P(X <= -t): gelu(x) = max(x, 0) - t q(t), of which nothing cancels. And
-// q(t) = e^(-t^2/2) R(t), where R, but for a factor Mills' ratio, falls smoothly from 1/2 to about
-// 1 / (t sqrt(2 pi)): so R(t) (c + t) is nearly straight in y = c / (c + t), and a polynomial
-// follows it. The slope at -t is e^(-t^2/2) D(t) with D(t) = R(t) - t / sqrt(2 pi), which crosses 0
-// at ROOT: there the polynomial is one for D(t) / (ROOT - t). The slopes at x and -x add up to 1.
+// With t = |x| and q(t) = P(X <= -t): gelu(x) = max(x, 0) - t q(t), where nothing cancels. And
+// q(t) = e^(-t^2/2) R(t), where R, Mills' ratio up to a factor, falls smoothly from 1/2 to about
+// 1 / (t sqrt(2 pi)). So R(t) (c + t) is nearly straight in y = c / (c + t), and a polynomial fits
+// it. The slope at -t is e^(-t^2/2) D(t) with D(t) = R(t) - t / sqrt(2 pi), which crosses 0 at
+// ROOT, so its polynomial fits D(t) / (ROOT - t). The slopes at x and -x add up to 1.
 //
-// Both polynomials are those whose largest relative error is smallest (minimax, by Lawson's
-// iteration; Trefethen, Approximation Theory and Approximation Practice, 2013): 2^-24.9 and
-// 2^-26.9.
+// Both polynomials have the smallest possible largest relative error (minimax, by
+// Lawson's iteration; Trefethen, Approximation Theory and Approximation Practice, 2013):
+// 2^-24.9 and 2^-26.9.
 #pragma once
 
 #include "math/math.hpp"
@@ -18,9 +18,9 @@ namespace TUTOR_LEVEL {
 namespace {
 namespace math {
 
-// e^(-t^2/2) = 2^k (1 + p). What t * t would lose in rounding counts, for it stands in the
-// exponent: up to 60 units in the last place. So t^2 = h^2 + (t - h) (t + h), where h has only the
-// first 12 bits of t: its square is exact.
+// e^(-t^2/2) = 2^k (1 + p). The rounding error of t * t matters, because it is in the exponent: up
+// to 60 units in the last place. So t^2 = h^2 + (t - h) (t + h), where h has only the first 12 bits
+// of t, which makes its square exact.
 inline Power<float> bell(vec<float> t) {
     using V = vec<float>;
     const V h = from_bits<float>(bits_of(t) & vec<uint32_t>(0xfffff000u));
@@ -33,7 +33,7 @@ inline Power<float> bell(vec<float> t) {
     return {k, xsimd::fma(r * r, q, r)};
 }
 
-// As t R(t) = s Q(1 - s) with s = t / (3.75 + t). From t = 14.6 on the rest is 0.
+// With s = t / (3.75 + t): t R(t) = s Q(1 - s). From t = 14.6 on, q(t) is 0.
 inline vec<float> gelu(vec<float> x) {
     using V = vec<float>;
     const V t = xsimd::min(xsimd::abs(x), V(14.6F));  // nan stays
@@ -50,7 +50,7 @@ inline vec<float> gelu(vec<float> x) {
 // ---- in double, for results that are rounded to float
 // ----------------------------------------------------------------------------------
 
-// e^x for -800 <= x <= 0, as a float will show it; there at the end 0.
+// e^x for -800 <= x <= 0, to the precision of a float; 0 at the lower end.
 inline vec<double> exp_for_float(vec<double> x) {
     using V = vec<double>;
     const V k = nearest(x * V(1.44269504088896340736));
@@ -60,7 +60,7 @@ inline vec<double> exp_for_float(vec<double> x) {
                  k);
 }
 
-// g times the slope, of floats. From t = 40 on the slopes are -0 and 1.
+// g times the slope, for floats. From t = 40 on the slopes are -0 and 1.
 inline vec<double> gelu_grad(vec<double> g, vec<double> x) {
     using V = vec<double>;
     const V t = xsimd::min(xsimd::abs(x), V(40)), side = t * V(0.275);
@@ -76,7 +76,7 @@ inline vec<double> gelu_grad(vec<double> g, vec<double> x) {
 
 constexpr double LINE = 1.5957691216057307117;  // 2 sqrt(2/pi)
 constexpr double CURVE = 0.071354816272600248;  // 0.044715 of that
-constexpr double ENDS = 40;                     // beyond, the sigmoid is 0, or 1, for a double, too
+constexpr double ENDS = 40;                     // beyond, the sigmoid is 0 or 1 even as a double
 
 // e^-|u|
 inline vec<double> fall(vec<double> x) {

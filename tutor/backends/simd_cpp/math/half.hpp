@@ -49,11 +49,11 @@ inline float to_float(half_t x) {
 
 inline half_t to_half(float x) {
     const uint32_t sign = float_bits(x) & 0x80000000, size = float_bits(x) ^ sign;
-    // 13 bits go. Adding just under half of what the lowest kept bit counts, and that bit itself,
+    // 13 bits go. Adding just under half of the lowest kept bit's value, and that bit itself,
     // carries exactly when rounding to nearest even goes up; a carry out of the largest gives inf.
     const uint32_t rounded = (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13;
     const uint32_t normal = rounded < 0x7c00 ? rounded : 0x7c00;
-    // Below 2^-14 one half counts 2^-24, as floats next to 1/2 do: let the addition round.
+    // Below 2^-14 numbers are 2^-24 apart, as floats next to 1/2 are: let the addition round.
     const uint32_t subnormal = float_bits(float_of(size) + 0.5f) - float_bits(0.5f);
     const uint32_t nan = 0x7e00 | (size >> 13 & 0x3ff);
     const uint32_t bits = size > 0x7f800000 ? nan : size < 0x38800000 ? subnormal : normal;
@@ -67,16 +67,16 @@ inline float to_float(bfloat_t x) { return float_of(uint32_t(x.bits) << 16); }
 inline bfloat_t to_bfloat(float x) {
     const uint32_t bits = float_bits(x),
                    nan = bits >> 16 | 0x40;  // which must not lose all its bits
-    // Adding just under half of what the lowest kept bit counts, and that bit itself, carries
-    // exactly when rounding to nearest even goes up; a carry out of the largest gives inf.
+    // Adding just under half of the lowest kept bit's value, and that bit itself, carries exactly
+    // when rounding to nearest even goes up; a carry out of the largest gives inf.
     const uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
     return {static_cast<uint16_t>((bits & 0x7fffffff) > 0x7f800000 ? nan : rounded)};
 }
 
-// x with the 11 or 8 bits that T has. Rounding to float first would round twice, and that may go
-// wrong at a tie; from here on, to float and to T, nothing is left to round. Next to the power of
-// two `far`, which is 2^52 times what the last of the bits counts, doubles are just that far apart:
-// so adding `far` rounds, to nearest even.
+// x with the 11 or 8 bits that T has. Rounding to float first would round twice, which can go wrong
+// at a tie; from here on, conversions to float and to T have nothing left to round. Next to the
+// power of two `far`, which is 2^52 times the value of the last bit kept, doubles are just that far
+// apart, so adding `far` rounds to nearest even.
 template <class T>
 inline float rounded(double x) {
     constexpr bool half = std::is_same<T, half_t>::value;
@@ -149,7 +149,7 @@ inline void narrow(int64_t n, bfloat_t* to, const float* from) {
     for (int64_t i = 0; i < n; i++) to[i] = to_bfloat(from[i]);
 }
 
-// Doubles go by way of floats, a stretch at a time that stays in the L1 cache.
+// Doubles go through floats, in stretches that stay in the L1 cache.
 constexpr int64_t STRETCH = 256;
 
 template <class T>

@@ -3,12 +3,12 @@
 //
 // All follow one plan (Muller, Elementary Functions, 2016): reduce x to a small interval by a step
 // that loses nothing (W. J. Cody and W. Waite, Software Manual for the Elementary Functions, 1980),
-// evaluate a polynomial there, undo the reduction exactly. The polynomials are the series of the
-// textbook, cut where the next term is below a tenth of the last bit. Lanes choose by select, never
-// together by a branch: a result depends on its own x and on nothing beside it.
+// evaluate a polynomial there, undo the reduction exactly. The polynomials are the textbook series,
+// cut where the next term is below a tenth of the last bit. Lanes choose by select, never together
+// by a branch, so a result depends on its own x alone.
 //
-// Largest errors, in units in the last place: of floats each one was tried, docs/exhaustive.md has
-// the worst. Over 3 million doubles: exp 0.97, log 0.82, tanh 1.33, sigmoid 2.26, and up to
+// Largest errors, in units in the last place. For floats every value was tried: docs/exhaustive.md
+// has the worst. Over 3 million doubles: exp 0.97, log 0.82, tanh 1.33, sigmoid 2.26, and up to
 // LARGEST_ANGLE sin and cos 1.01.
 #pragma once
 
@@ -71,8 +71,8 @@ inline vec<T> power_of_two(vec<T> k) {
 }
 
 // x * 2^k, rounded once, for x near 1. The smallest and the largest results need a k that no single
-// power of two can hold. Of the two factors the first is exact; the second rounds, down through the
-// subnormals or up to inf. AVX-512 has an instruction for it, with the same result.
+// power of two can hold. The first of the two products is exact; the second rounds, down through
+// the subnormals or up to inf. AVX-512 has an instruction with the same result.
 template <class T>
 inline vec<T> scale(vec<T> x, vec<T> k) {
 #ifdef __AVX512F__
@@ -96,7 +96,7 @@ inline vec<T> polynomial(vec<T> x, T first, More... more) {
     return xsimd::fma(x, polynomial(x, T(more)...), vec<T>(first));
 }
 
-// f(x) or f(x, y) for each lane, one after another: for what no formula here covers.
+// f(x) or f(x, y) lane by lane, where no formula here applies.
 template <class T, class F>
 inline vec<T> by_lane(F f, vec<T> x, vec<T> y = vec<T>(T(0))) {
     T xs[lanes<T>], ys[lanes<T>];
@@ -165,14 +165,14 @@ inline vec<T> sigmoid(vec<T> x) {
 
 // tanh|x| = E / (E + 2) with E = e^(2|x|) - 1. As in `power`, e^(2|x|) = 2^k (1 + p), here with
 // r = |x| - k ln(2) / 2, so that E = 2^k p + (2^k - 1), which for small x is p: nothing cancels.
-// Beyond 20 tanh is 1. One product is enough for r: what ln(2) / 2 as a float lacks grows with k,
-// but the larger x is, the less does tanh change with it. And `far` leaves k + 127 in the lowest
-// bits of the sum, where a shift makes 2^k of it.
+// Beyond 20 tanh is 1. One product is enough for r: the error of ln(2) / 2 as a float grows with k,
+// but the larger x is, the less tanh changes with it. `far` leaves k + 127 in the lowest bits of
+// the sum, and a shift turns that into 2^k.
 //
 // p = 2r + r^2 (2 + 4/3 r + 2/3 r^2 + 4/15 r^3 + 4/45 r^4 + 8/315 r^5 + ...). The coefficients
-// below are those whose relative error is smallest for |r| <= ln(2) / 4 (the minimax polynomial,
-// found as a linear program; Trefethen, Approximation Theory and Approximation Practice, 2013): cut
-// there, it is off by a fiftieth of a unit in the last place, the series by a quarter.
+// below have the smallest relative error for |r| <= ln(2) / 4 (the minimax polynomial, found as a
+// linear program; Trefethen, Approximation Theory and Approximation Practice, 2013): cut there, it
+// is off by a fiftieth of a unit in the last place, the series by a quarter.
 inline vec<float> tanh(vec<float> x) {
     using V = vec<float>;
     const V size = xsimd::min(xsimd::abs(x), V(20));  // nan stays
@@ -185,10 +185,10 @@ inline vec<float> tanh(vec<float> x) {
     return (E / (E + V(2))) | sign_bit_of(x);
 }
 
-// In double that would be wrong by three units now and then. There, 1 - 2 / (e^(2|x|) + 1), which
-// would cancel at small x, and for these Lambert's continued fraction (1761), tanh x = x / (1 + z /
-// (3 + z / (5 + ... z / 15))) with z = x^2, cut after eight steps and written as x - x z A / B. One
-// division serves both.
+// In double that would sometimes be off by three units. Instead: 1 - 2 / (e^(2|x|) + 1), which
+// would cancel at small x, and for small x Lambert's continued fraction (1761), tanh x =
+// x / (1 + z / (3 + z / (5 + ... z / 15))) with z = x^2, cut after eight steps and written as x - x
+// z A / B. One division serves both.
 inline vec<double> tanh(vec<double> x) {
     using V = vec<double>;
     const V size = xsimd::abs(x), z = size * size;
@@ -220,7 +220,7 @@ inline vec<T> log(vec<T> x) {
     const vec<Bits> shifted = bits_of(scaled) + vec<Bits>(one - root_half);
     const vec<T> m =
         from_bits<T>((shifted & vec<Bits>((Bits(1) << F::mantissa) - 1)) + vec<Bits>(root_half));
-    // The biased exponent, put below the bits of 2^mantissa, is a number that a subtraction frees.
+    // The biased exponent, put below the bits of 2^mantissa, becomes a number by a subtraction.
     const vec<T> biased = from_bits<T>((shifted >> F::mantissa) | bits_of(vec<T>(two_to_mantissa)));
     const vec<T> k = biased - (two_to_mantissa + F::bias) -
                      xsimd::select(subnormal, vec<T>(T(F::mantissa)), vec<T>(T(0)));
@@ -245,12 +245,12 @@ inline vec<T> log(vec<T> x) {
 
 // ---- sin, cos -----------------------------------------------------------------------------------
 
-// Only of doubles: the float kernels widen, which makes their results almost always the nearest
-// float and is still faster than a reduction in float that is right near the zeros. For these, a
-// `Result` of float, the series may end at 2^-33.
+// Only for doubles: the float kernels widen, which makes their results almost always the nearest
+// float and is still faster than a reduction in float that is right near the zeros. For a `Result`
+// of float, the series may end at 2^-33.
 //
 // |x| = n pi/2 + r + rest. The first two pieces of pi/2 have 38 bits each, so their products with n
-// < 2^15 are exact. Beyond (|x| > 51471) each lane asks the C library, which has the 1,200 bits of
+// < 2^15 are exact. Beyond (|x| > 51471) each lane calls the C library, which has the 1,200 bits of
 // pi that the largest doubles need (Payne and Hanek, 1983).
 struct Turn {
     vec<double> n, sine, cosine;  // of the angle that is left, at most pi/4
@@ -282,7 +282,7 @@ inline Turn turn(vec<double> x) {
     return {n, r + xsimd::fma(r * z, S, rest * cosine), cosine};
 }
 
-// The quarter turns that n counts: an odd one swaps sine and cosine, every second one the sign.
+// The quarter turns in n: an odd one swaps sine and cosine, every second one flips the sign.
 inline vec<double> quarter(vec<double> n, vec<double> even, vec<double> odd) {
     const vec<double> half = n * 0.5;
     const vec<double> value = xsimd::select(nearest(half) == half, even, odd);

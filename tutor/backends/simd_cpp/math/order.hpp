@@ -1,4 +1,4 @@
-// What a dtype is compared in: keys, integers in the order of the values.
+// The keys by which a dtype is compared: integers in the order of the values.
 #pragma once
 
 #include <cstring>
@@ -11,9 +11,9 @@ namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
 
-// To be compared, values become keys: integers in the order of the values, with nan on top. IEEE
-// 754 floats were laid out for this: of positive ones the bits are in order, of negative ones in
-// reverse. -0 has the key -1, just below that of +0; zeros_alike gives both the same.
+// For comparisons, values become keys: integers in the order of the values, with nan on top. IEEE
+// 754 floats were designed for this: the bits of positive ones are in order, those of negative ones
+// in reverse. -0 has the key -1, just below that of +0; zeros_alike gives both the same.
 template <class T>
 struct Ordered {
     using Key = T;
@@ -24,7 +24,7 @@ struct Ordered {
     static Key zeros_alike(Key key) { return key; }
 };
 
-// false below true, whatever byte stands for it.
+// false below true, whatever byte represents it.
 template <>
 struct Ordered<bool_t> : Ordered<uint8_t> {
     static Key key(bool_t x) { return x ? 1 : 0; }
@@ -44,7 +44,7 @@ struct OrderedFloat {
     }
     static Bits turned(Bits b) { return Bits(b ^ (-Bits(b < 0) & ALL_BUT_SIGN)); }  // b < 0: ~b
     static Key number(T x) { return turned(bits(x)); }
-    // In arithmetic, not by a branch: so loops over keys become loops over vectors.
+    // Arithmetic instead of a branch, so that loops over keys are vectorized.
     static Key nan_on_top(T x, Key key) {
         const Bits all = -Bits(Bits(bits(x) & ALL_BUT_SIGN) > INFINITY_BITS);  // for nan: all bits
         return Bits((key | all) ^ (all & ~ALL_BUT_SIGN));

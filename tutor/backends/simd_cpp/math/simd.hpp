@@ -8,8 +8,8 @@
 #include "kernel.hpp"
 
 // On NEON xsimd estimates quotients and square roots of floats by Newton's method, as 32-bit Arms
-// have to: off by a unit in the last place, and with -0, infinities and subnormals gone wrong.
-// 64-bit ones have instructions for both, that round as IEEE 754 says.
+// must: off by a unit in the last place, and wrong for -0, infinities and subnormals. 64-bit Arms
+// have instructions for both, which round as IEEE 754 says.
 #if defined(__aarch64__) && !defined(TUTOR_SCALAR)
 namespace xsimd {
 namespace kernel {
@@ -32,7 +32,7 @@ namespace {
 
 #ifdef TUTOR_SCALAR
 using Arch =
-    xsimd::emulated<128>;  // registers of 16 bytes acted out in plain C++, for any CPU at all
+    xsimd::emulated<128>;  // registers of 16 bytes emulated in plain C++, for any CPU at all
 #elif defined(__aarch64__)
 using Arch = xsimd::neon64;  // whatever else the compiler's flags allow: see above
 #else

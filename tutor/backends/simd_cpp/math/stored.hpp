@@ -1,4 +1,4 @@
-// What kernels read and write for a dtype, where that is not the C++ type itself: bools.
+// The type that kernels read and write for a dtype, if it is not the C++ type itself: bools.
 #pragma once
 
 #include <type_traits>
@@ -9,9 +9,9 @@ namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
 
-// A bool as it stands in memory. Memory from elsewhere may hold other bytes than 0 and 1: whatever
-// is not 0 is true, and what a kernel writes is 0 or 1 again, even if it only moves it. (A C++ bool
-// must never be read there: one that is neither may be taken for both.)
+// A bool as stored in memory. Memory from elsewhere may hold bytes other than 0 and 1: any of them
+// is true, and what a kernel writes is 0 or 1 again, even if it only moves it. (Such a byte must
+// never be read as a C++ bool: one that is neither 0 nor 1 may be taken for both.)
 struct bool_t {
     uint8_t byte;
     bool_t() = default;
@@ -28,7 +28,7 @@ static_assert(sizeof(bool_t) == 1);
 template <class T>
 using Stored = std::conditional_t<std::is_same<T, bool>::value, bool_t, T>;
 
-// Signed or not makes no difference to integers that only wrap: the two share their code.
+// Signedness makes no difference to integers that only wrap: both kinds share their code.
 template <class T, bool IS_INTEGER = std::is_integral_v<T> && !std::is_same_v<T, bool>>
 struct SignTaken {
     using type = T;

@@ -1,4 +1,4 @@
-// Rows become columns: a square of numbers is transposed in registers.
+// Transposes a square of numbers in registers: rows become columns.
 #pragma once
 
 #include <type_traits>

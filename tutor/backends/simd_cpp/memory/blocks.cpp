@@ -9,7 +9,7 @@
 
 namespace tutor {
 
-#ifdef __SANITIZE_ADDRESS__  // the sanitizer is to see every use of what was given back
+#ifdef __SANITIZE_ADDRESS__  // lets the sanitizer see every use after release
 Policy policy = Plain;
 #else
 Policy policy = Pool;
@@ -17,17 +17,17 @@ Policy policy = Pool;
 
 Counts counts;
 
-struct Chunk {  // stands at its own beginning
+struct Chunk {  // lies at the start of its own bytes
     size_t size;
-    size_t filled;  // bytes from the beginning that have been handed out
-    size_t blocks;  // of them in use
+    size_t filled;  // bytes handed out so far, from the start
+    size_t blocks;  // how many are in use
 };
 
 namespace {
 
 const char* const policies[POLICIES] = {"plain", "pool", "arena"};
 
-size_t limit = size_t(1) << 29;  // bytes that may wait unused; what is beyond goes back at once
+size_t limit = size_t(1) << 29;  // bytes that may wait unused; any more are freed at once
 
 size_t give_back(size_t most);
 
@@ -39,17 +39,16 @@ char* from_system(size_t size) {
     return static_cast<char*>(block);
 }
 
-// The next multiple of ALIGNMENT, which is not 0: every block has an address of its own.
+// Rounds up to a multiple of ALIGNMENT, never 0: every block has its own address.
 size_t aligned(size_t nbytes) {
     return (nbytes + (nbytes == 0) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
 // ---- The pool -----------------------------------------------------------------------------------
 
-// A block of some size class that nobody uses. Asking the system for fresh pages costs more than
-// most kernels do with them (the first touch of 4 KiB about 0.25 us), and training asks for the
-// same sizes over and over: so a block that is given back waits here for the next who wants one
-// like it.
+// An unused block of some size class. Asking the system for fresh pages costs more than most
+// kernels do with them (the first touch of 4 KiB takes about 0.25 us), and training asks for the
+// same sizes over and over. So a released block waits here for the next request of its class.
 struct Unused {
     Unused* next;
 };
@@ -59,7 +58,7 @@ constexpr int CLASSES = 4 * 48;
 
 Unused* unused[CLASSES];
 
-// The class for `nbytes`, more than SMALL, and its size into `rounded`.
+// The class of `nbytes`, more than SMALL; its block size goes into `rounded`.
 int class_of(size_t nbytes, size_t* rounded) {
     const int doubling =
         63 - __builtin_clzll(nbytes - 1);  // 2^doubling < nbytes <= 2^(doubling + 1)
@@ -69,7 +68,7 @@ int class_of(size_t nbytes, size_t* rounded) {
     return 4 * (doubling - 8) + static_cast<int>(quarters) - 5;
 }
 
-// The inverse: how large the blocks of class k are.
+// The inverse: the block size of class k.
 size_t size_of(int k) { return static_cast<size_t>(k % 4 + 5) << (k / 4 + 6); }
 
 char* from_pool(size_t nbytes) {
@@ -97,7 +96,7 @@ constexpr size_t CHUNK = size_t(1) << 24;
 constexpr size_t HEADER = ALIGNMENT;
 static_assert(sizeof(Chunk) <= HEADER, "blocks begin behind it");
 
-Chunk* chunk = nullptr;  // the one that is being filled; the others wait for their last block
+Chunk* chunk = nullptr;  // the one being filled; the others wait for their last block
 
 void drop_empty_chunk() {
     counts.held -= chunk->size;
@@ -150,7 +149,7 @@ void release(const Block& block, size_t nbytes) {
 
 namespace {
 
-// Frees what waits unused, the largest first, until at most `most` bytes are left; how many it was.
+// Frees unused blocks, largest first, until at most `most` bytes wait. Returns the bytes freed.
 size_t give_back(size_t most) {
     const size_t before = counts.held;
     if (counts.held > most && chunk && chunk->blocks == 0) drop_empty_chunk();
@@ -182,7 +181,7 @@ PyObject* memory_reset_peak(PyObject*, PyObject*) {
 PyObject* memory_trim(PyObject*, PyObject*) {
     const size_t given_back = give_back(0);
 #ifdef __GLIBC__
-    malloc_trim(0);  // to this process; and from it to the machine
+    malloc_trim(0);  // free() gave them to the C library; this gives them to the system
 #endif
     return PyLong_FromSize_t(given_back);
 }
@@ -202,7 +201,7 @@ PyObject* memory_configure(PyObject*, PyObject* args) {
         return PyErr_Format(PyExc_ValueError, "Memory.configure: policy '%s', limit %zd", name,
                             most);
     }
-    if (policy != chosen) give_back(0);  // another policy has no use for it
+    if (policy != chosen) give_back(0);  // another policy cannot reuse these
     policy = Policy(chosen);
     limit = most;
     give_back(limit);

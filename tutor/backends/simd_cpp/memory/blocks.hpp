@@ -1,4 +1,4 @@
-// Where the bytes of a Memory come from and go to: plain, pool or arena (tutor/memory.py).
+// Where a Memory gets its bytes and returns them: plain, pool or arena (tutor/memory.py).
 #pragma once
 
 #include <Python.h>
@@ -10,29 +10,29 @@ namespace tutor {
 
 constexpr size_t ALIGNMENT = 64;  // a cache line, and the widest SIMD register
 
-// Under the pool's policy, numbers of up to so many bytes stand in the Memory object itself: one
-// allocation instead of two, from Python's own pool of small objects, which knows more sizes.
+// Under the pool policy, up to this many bytes are stored in the Memory object itself: one
+// allocation instead of two, from Python's own pool of small objects, which has more sizes.
 constexpr size_t SMALL = 256;
 
 enum Policy : uint8_t { Plain, Pool, Arena, POLICIES };
 
 struct Chunk;
 
-// Bytes that were handed out, at a multiple of ALIGNMENT.
+// Allocated bytes, at a multiple of ALIGNMENT.
 struct Block {
     char* data;
-    Chunk* chunk;   // of an arena: where it was taken from
-    Policy policy;  // the one it was taken under, and is given back by
+    Chunk* chunk;   // for an arena: where it was taken from
+    Policy policy;  // the policy it was allocated under, and is released by
 };
 
-// Everything here happens with the GIL held: by one thread at a time, and by none at the moment
+// Everything here happens with the GIL held: in one thread at a time, and in none at the moment
 // when the process forks. So there is no lock, and a count costs one addition.
 struct Counts {
-    int64_t allocations;  // Memory objects that were given bytes so far
-    int64_t misses;       // for how many of them the system was asked
+    int64_t allocations;  // Memory objects given bytes so far
+    int64_t misses;       // how many of them had to ask the system
     size_t in_use;        // bytes that Memory has room for now
     size_t held;          // bytes that wait unused
-    size_t peak;          // the most that were in use
+    size_t peak;          // the most in use so far
 
     void take(size_t nbytes) {
         ++allocations;
@@ -43,10 +43,10 @@ struct Counts {
 };
 
 extern Counts counts;
-extern Policy policy;  // for blocks from here on
+extern Policy policy;  // for new blocks
 
-// Room for `nbytes` bytes (of the pool: more than SMALL), contents undefined. false if the system
-// has no more.
+// Allocates `nbytes` bytes (under the pool: more than SMALL), contents undefined. false if the
+// system has no more.
 bool allocate(size_t nbytes, Block* block);
 void release(const Block& block, size_t nbytes);
 

@@ -1,4 +1,4 @@
-// What has memory: the Python type `Holder`, on which Buffer is built, and Buffers made natively.
+// The Python type `Holder`, which has memory and on which Buffer is built; Buffers made natively.
 #include "memory/memory.hpp"
 // After Python.h:
 #include <structmember.h>
@@ -28,14 +28,14 @@ std::string of_type(const char* what, PyObject* object) {
     return std::string(what) + " is of type " + Py_TYPE(object)->tp_name;
 }
 
-// Whether `buf` has this, a promise or a Memory: while a promise is kept, another thread may put
-// something else there.
+// Whether `buf` still has this promise or Memory: while a promise is being kept, another thread may
+// put something else there.
 bool is_at(PyObject* buf, PyObject* memory) {
     return !PyObject_TypeCheck(buf, holder_type) ||
            reinterpret_cast<Holder*>(buf)->memory == memory;
 }
 
-// The error for the bytes of memory on another device, which are wanted here. Returns nullptr.
+// The error for bytes wanted here whose memory is on another device. Returns nullptr.
 PyObject* not_here(PyObject* memory) {
     PyObject* device = PyObject_GetAttr(memory, names[DEVICE]);
     const char* name = device && PyUnicode_Check(device) ? PyUnicode_AsUTF8(device) : nullptr;
@@ -51,7 +51,7 @@ PyObject* not_here(PyObject* memory) {
     return nullptr;
 }
 
-// What `promise` comes to, in place of it. It has a method keep(), or is no promise.
+// Keeps `promise`: returns the memory that replaces it. It has a method keep(), or is no promise.
 PyObject* kept(PyObject* buf, PyObject* promise, std::string* found) {
     PyObject* keep = PyObject_GetAttr(promise, names[KEEP]);
     if (!keep) {
@@ -78,7 +78,7 @@ PyObject* kept(PyObject* buf, PyObject* promise, std::string* found) {
 
 const char* const LEAVE = "leave the attributes buf and memory as they were made";
 
-// memory_of for Python: a DTypeError says what was found.
+// memory_of for Python: raises a DTypeError that says what was found.
 Memory* lender_of(PyObject* holder) {
     std::string found;
     Memory* memory = memory_of(holder, &found);
@@ -90,7 +90,7 @@ Memory* lender_of(PyObject* holder) {
 
 PyObject* before_bytes = nullptr;  // called before Python is given the bytes of a Holder
 
-// The same for what hands the bytes to Python: while a call is recorded, that is refused.
+// The same for handing the bytes to Python, which is refused while a call is recorded.
 Memory* asked_lender_of(PyObject* holder) {
     static PyObject* asked = PyUnicode_InternFromString("the bytes of a Buffer");
     PyObject* done = before_bytes ? PyObject_CallOneArg(before_bytes, asked) : Py_NewRef(Py_None);
@@ -123,7 +123,7 @@ PyObject* holder_address(PyObject* object, void*) {
     return address;
 }
 
-// What the memory says of itself at once, a promise too: by its attribute `name`.
+// The attribute `name` of the memory, or of a promise, which is not kept for it.
 PyObject* told(PyObject* object, int name) {
     PyObject* memory = Py_XNewRef(reinterpret_cast<Holder*>(object)->memory);
     if (!is_memory(memory) && !(memory && PyObject_HasAttr(memory, names[KEEP]))) {
@@ -208,9 +208,9 @@ PyType_Spec spec = {
 PyObject* examples[DTYPES] = {};  // an empty Buffer of each dtype
 PyTypeObject* buffer_type = nullptr;
 Py_ssize_t dtype_place = 0;
-std::vector<Py_ssize_t> places;  // where a Buffer keeps its attributes, its memory excepted
+std::vector<Py_ssize_t> places;  // where a Buffer keeps its attributes except its memory
 
-// Finds out where instances of `type` keep what they have in slots.
+// Finds where instances of `type` keep their slots.
 bool learn(PyTypeObject* type) {
     std::vector<Py_ssize_t> found;
     dtype_place = 0;
@@ -288,8 +288,8 @@ PyObject* buffer_of(Memory* memory) {
     if (!buffer) return Py_DECREF(memory), nullptr;
     for (Py_ssize_t place : places) at(buffer, place) = Py_XNewRef(at(example, place));
     reinterpret_cast<Holder*>(buffer)->memory = &memory->head;
-    // Its attributes and its bytes refer to nothing that could refer back to it: a collection of
-    // garbage need not look at it, which is most of what it costs to build a large graph.
+    // Its attributes and bytes refer to nothing that could refer back to it, so the cycle collector
+    // need not look at it. Looking is most of what building a large graph costs.
     if (PyObject_IS_GC(buffer)) PyObject_GC_UnTrack(buffer);
     return buffer;
 }
@@ -321,7 +321,7 @@ bool set_buffers(PyObject* buffers) {
         PyErr_SetString(PyExc_TypeError, "set_buffers: a Buffer has a slot `dtype`");
         return false;
     }
-    buffer_type = type;  // which its examples keep alive
+    buffer_type = type;  // kept alive by its examples
     for (int dtype = 0; dtype < DTYPES; ++dtype) {
         PyObject* before = examples[dtype];
         examples[dtype] = Py_NewRef(found[dtype]);

@@ -9,7 +9,7 @@ PyTypeObject* memory_type = nullptr;
 
 namespace {
 
-PyObject* cpu = nullptr;  // the name of the one device there is
+PyObject* cpu = nullptr;  // the name of the only device
 
 // ---- Dtypes as the buffer protocol spells them --------------------------------------------------
 
@@ -27,10 +27,10 @@ Py_ssize_t itemsizes[DTYPES] = {
 
 // ---- Construction -------------------------------------------------------------------------------
 
-// Of ALIGNMENT, what PyObject_Malloc gives: 16, but 8 where addresses have 32 bits.
+// The part of ALIGNMENT that PyObject_Malloc gives: 16, but 8 where addresses have 32 bits.
 constexpr size_t GIVEN = 2 * sizeof(void*);
 
-// A Memory without bytes yet, followed by `room` bytes. nullptr: there is no room.
+// A Memory without bytes yet, followed by `room` bytes; nullptr if memory runs out.
 Memory* bare(Py_ssize_t count, DType dtype, size_t room) {
     void* object = PyObject_Malloc(sizeof(Memory) + room);
     if (!object) return nullptr;
@@ -47,9 +47,9 @@ char* aligned(char* from) {
 }
 
 // A Memory with its bytes inside. Most results of a few bytes are single numbers, and long chains
-// of them are recorded: so they take no more than the object itself. It relies on where
-// Python's allocator puts objects of 64 bytes: 48 bytes behind multiples of 64. Anywhere else they
-// stand behind the object, as more bytes do.
+// of them are recorded, so these bytes go into the object itself. That relies on where Python's
+// allocator puts objects of 64 bytes: 48 bytes after multiples of 64. Anywhere else the bytes go
+// behind the object, as larger ones do.
 Memory* with_bytes_inside(Py_ssize_t count, DType dtype, size_t nbytes) {
     Memory* self = nullptr;
     if (nbytes <= sizeof(Memory::few)) {
@@ -62,12 +62,12 @@ Memory* with_bytes_inside(Py_ssize_t count, DType dtype, size_t nbytes) {
     return self;
 }
 
-// What Python says that it wants.
+// The memory that Python asks for.
 struct Wanted {
     Py_ssize_t count;
     DType dtype;
 
-    // false, with an error set, for bad arguments.
+    // Returns false, with an error set, for bad arguments.
     bool read(PyObject* items, PyObject* itemsize, PyObject* format);
 };
 
@@ -106,7 +106,7 @@ bool Wanted::read(PyObject* items, PyObject* itemsize, PyObject* format) {
 // Memory(count, itemsize, format)
 PyObject* memory_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
     PyObject *count, *itemsize, *format;
-    if (kwargs == nullptr && PyTuple_GET_SIZE(args) == 3) {  // the short way, for every Buffer
+    if (kwargs == nullptr && PyTuple_GET_SIZE(args) == 3) {  // the fast path, for every Buffer
         count = PyTuple_GET_ITEM(args, 0);
         itemsize = PyTuple_GET_ITEM(args, 1);
         format = PyTuple_GET_ITEM(args, 2);
@@ -127,12 +127,12 @@ PyObject* memory_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
     return &self->head;
 }
 
-// The bytes of `owner`, writable if it allows that, into self->owner.
+// Puts the bytes of `owner`, writable if it allows that, into self->owner.
 bool hold(Memory* self, PyObject* owner) {
     Py_buffer* view = static_cast<Py_buffer*>(PyMem_Calloc(1, sizeof(Py_buffer)));
     if (!view) return PyErr_NoMemory(), false;
     if (PyObject_GetBuffer(owner, view, PyBUF_WRITABLE) != 0) {
-        PyErr_Clear();  // the second attempt says what is wrong, if not only this
+        PyErr_Clear();  // the second attempt sets the error, if it fails as well
         if (PyObject_GetBuffer(owner, view, PyBUF_SIMPLE) != 0) return PyMem_Free(view), false;
         self->readonly = true;
     }
@@ -238,7 +238,7 @@ PyObject* memory_device(PyObject*, void*) { return Py_NewRef(cpu); }
 
 PyObject* memory_keep(PyObject* self, PyObject*) { return Py_NewRef(self); }
 
-// sys.getsizeof: the object, and its bytes unless they are somebody else's.
+// sys.getsizeof: the object, and its bytes unless they are borrowed.
 PyObject* memory_sizeof(PyObject* object, PyObject*) {
     const Memory* self = reinterpret_cast<Memory*>(object);
     const size_t end = self->data + self->nbytes() - reinterpret_cast<const char*>(self);
@@ -329,8 +329,8 @@ Memory* borrow(PyObject* owner, int64_t count, DType dtype) {
     return self;
 }
 
-// It is a view of Memory of bytes that is borrowed from this one and so keeps it alive. (A
-// memoryview cannot be cast from format 'e' to bytes.)
+// A view of a Memory of bytes that borrows from this one and so keeps it alive. (A memoryview
+// cannot be cast from format 'e' to bytes.)
 PyObject* raw_of(Memory* memory) {
     Memory* bytes = borrow(&memory->head, static_cast<int64_t>(memory->nbytes()), UInt8);
     PyObject* view = bytes ? PyMemoryView_FromObject(&bytes->head) : nullptr;

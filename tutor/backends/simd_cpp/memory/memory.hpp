@@ -1,4 +1,4 @@
-// Memory and what has it. Two Python types: `Memory`, bytes on a device, the twin of PythonMemory
+// Memory and its holders. Two Python types: `Memory`, bytes on a device, the twin of PythonMemory
 // in tutor/_storage/memory.py; and `Holder`, the twin of PythonHolder there, on which Buffer is
 // built: it has a Memory, or a promise of one.
 #pragma once
@@ -17,13 +17,13 @@ struct Memory {
     enum Place : uint8_t { Inside, Outside, Borrowed };
 
     PyObject head;
-    char few[16];  // bytes inside, if they are no more, and if this is a multiple of ALIGNMENT
+    char few[16];  // the bytes, if they fit and if this is a multiple of ALIGNMENT
     char* data;    // at a multiple of ALIGNMENT, unless borrowed
     Py_ssize_t count;
     DType dtype;
     Place place;
     Policy policy;  // of bytes outside
-    bool readonly;  // borrowed from somebody who must not be written to
+    bool readonly;  // borrowed from an owner that must not be written to
     union {
         Chunk* chunk;      // of bytes outside, from an arena
         Py_buffer* owner;  // of borrowed bytes
@@ -35,63 +35,62 @@ struct Memory {
 
 struct Holder {
     PyObject head;
-    PyObject* memory;  // a Memory, or what has a method `keep` that returns one: a promise
+    PyObject* memory;  // a Memory, or a promise: an object whose method `keep` returns one
 };
 
 extern PyTypeObject *memory_type, *holder_type;
 
-// No class can be built on it, so that no Python code stands between an address and who uses it.
+// No class can derive from it, so no Python code comes between an address and its user.
 inline bool is_memory(PyObject* object) { return object && Py_IS_TYPE(object, memory_type); }
 
-// A Memory for `count` items, contents undefined. nullptr, with no Python error set, if there is no
-// room.
+// A Memory for `count` items, contents undefined. nullptr, with no Python error set,
+// if memory runs out.
 Memory* new_memory(int64_t count, DType dtype);
 
 // A Memory over the bytes of `owner`. nullptr, with a Python error set, if they are too few.
 Memory* borrow(PyObject* owner, int64_t count, DType dtype);
 
-// The dtype that the `struct` format character stands for, DTYPES if there is none.
+// The dtype of a `struct` format character, DTYPES if there is none.
 DType dtype_of_format(PyObject* format);
 
 // The memoryview `raw` of a Memory: its bytes. nullptr, with a Python error set, on failure.
 PyObject* raw_of(Memory* memory);
 
-// Whether it is memory on another device than the host, of which no byte can be had here.
+// Whether it is memory on a device other than the host, whose bytes cannot be read here.
 bool is_elsewhere(PyObject* memory);
 
-// Whether what is no Memory, perhaps a promise, says that it is on another device than the host.
+// Whether an object that is no Memory, perhaps a promise, says that it is on another device.
 bool says_elsewhere(PyObject* memory);
 
-// Whether two memories, or promises of some, are on one device.
+// Whether two memories, or promises of memory, are on one device.
 bool are_on_one_device(PyObject* one, PyObject* other);
 
-// The one way to the bytes of `buf`: its Memory, as a new reference. If it has a promise, that is
-// kept now, and the Memory takes its place. (A kernel holds this reference while it runs, so
-// somebody may put other memory into buf meanwhile.) nullptr: a Python error is set, or *found says
-// what buf has instead.
+// The only way to the bytes of `buf`: its Memory, as a new reference. A promise is kept now, and
+// the Memory takes its place. (A kernel holds this reference while it runs, so other memory may be
+// put into buf meanwhile.) nullptr: a Python error is set, or *found says what buf has instead.
 Memory* memory_of(PyObject* buf, std::string* found);
 
-// A Buffer with room for `count` items, which begin at *data. It is a copy of the Buffer that
-// Python gave for `dtype` (set_buffers), slot by slot, so that this needs to know none of them.
-// nullptr, with a Python error set, if there is no room or no such Buffer.
+// A Buffer with room for `count` items, which begin at *data. It is copied slot by slot from the
+// Buffer that Python gave for `dtype` (set_buffers), so this code need not know the slots. nullptr,
+// with a Python error set, if memory runs out or there is no such Buffer.
 PyObject* new_buffer(int64_t count, DType dtype, char** data);
 
-// A Buffer that has this Memory, whose reference it takes over. nullptr, with a Python error set,
-// without room for it.
+// A Buffer with this Memory, whose reference it takes over. nullptr, with a Python error set, if
+// memory runs out.
 PyObject* buffer_of(Memory* memory);
 
-// Whether `buf` is exactly a Buffer, has a Memory (not a promise), and both are of one dtype.
+// Whether `buf` is exactly a Buffer with a Memory (not a promise), both of one dtype.
 bool is_intact(PyObject* buf);
 
 // Takes a list with an empty Buffer of every dtype, for new_buffer to copy. false, with a Python
-// error set, if it is not that.
+// error set, if it is anything else.
 bool set_buffers(PyObject* buffers);
 
-// What is called with a text each time before Python is given the bytes, or the address, of a
-// Holder; what it raises comes out there.
+// Sets the function that is called with a text each time before Python is given the bytes, or the
+// address, of a Holder. Errors that it raises are passed on.
 void set_before_bytes(PyObject* callable);
 
-// Create the types. false, with a Python error set, when that fails.
+// Creates the types. false, with a Python error set, when that fails.
 bool make_memory_type();
 bool make_holder_type();
 

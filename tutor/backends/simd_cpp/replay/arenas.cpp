@@ -29,12 +29,12 @@ Memory* Arenas::take(size_t bytes) {
         idle_.erase(found);
         return arena;
     }
-    if (!idle_.empty()) {  // the new one is for all that this was for
+    if (!idle_.empty()) {  // the new arena replaces the largest idle one
         Py_DECREF(idle_.back());
         idle_.pop_back();
     }
     Memory* arena = new_memory(static_cast<int64_t>(std::max(bytes, ALIGNMENT)), UInt8);
-    if (arena) std::memset(arena->data, 0, bytes);  // pages are given when they are first touched
+    if (arena) std::memset(arena->data, 0, bytes);  // touches the pages now, not in the first run
     return arena;
 }
 
@@ -46,7 +46,7 @@ void Arenas::give(Memory* arena) {
     }
 }
 
-// Never destroyed: Python is gone when a process destroys what is static.
+// Never destroyed: Python is gone when a process destroys its static objects.
 Arenas& all_arenas() {
     static Arenas* const all = new Arenas;
     return *all;

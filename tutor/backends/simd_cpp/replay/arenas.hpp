@@ -1,6 +1,6 @@
-// Memory for the temps of all Plans of the process. A run takes an arena and gives it back: so
-// there are as many arenas as there are runs at once, however many Programs have been recorded, and
-// none is larger than the largest of these needs. Changed with the GIL held.
+// Memory for the temps of all Plans of the process. A run takes an arena and gives it back, so
+// there are as many arenas as simultaneous runs, however many Programs have been recorded, and none
+// is larger than the largest Program needs. Changed with the GIL held.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@ namespace tutor {
 
 class Arenas {
   public:
-    // A Plan that needs so many bytes is there from now on, or is gone.
+    // A Plan that needs this many bytes has been made, or is gone.
     void join(size_t bytes) { needed_.insert(bytes); }
     void leave(size_t bytes);
 
-    // An arena of at least so many bytes. nullptr, without a Python error, if there is no room.
+    // An arena of at least this many bytes. nullptr, without a Python error, if memory runs out.
     Memory* take(size_t bytes);
     void give(Memory* arena);
 

@@ -10,8 +10,8 @@ namespace tutor {
 
 namespace {
 
-// How many numbers the Buffer has, which is of a device of that name; -1 if it is of another one,
-// or its numbers are promised only.
+// How many numbers the Buffer has, if it is on the device of that name; -1 if it is on another one,
+// or its numbers are only promised.
 int64_t room_of(PyObject* buf, PyObject* name) {
     PyObject* memory = reinterpret_cast<Holder*>(buf)->memory;
     if (name == Py_None)
@@ -23,7 +23,7 @@ int64_t room_of(PyObject* buf, PyObject* name) {
                                                                   : -1;
 }
 
-// Whether a Tensor lies and is as the recorded one, and no graph is behind it.
+// Whether a Tensor is as the recorded one: its type and layout, without a graph or a gradient.
 bool is_alike(PyObject* t, const Argument& as) {
     if (!given.tensor.is_exactly(t) || !is_whole(t) || part(t, T_OP) != Py_None ||
         part(t, T_REQUIRES_GRAD) != Py_False || part(t, T_GRAD) != Py_None)
@@ -38,7 +38,7 @@ bool is_alike(PyObject* t, const Argument& as) {
 PyObject* Window::buffer() const {
     if (!is_part()) return Py_NewRef(buf);
     Ref kept = Ref::to(reinterpret_cast<Holder*>(buf)->memory);
-    if (!is_memory(kept.get())) return Py_NewRef(buf);  // by now: the Plan says what is wrong
+    if (!is_memory(kept.get())) return Py_NewRef(buf);  // changed; the Plan says what is wrong
     const DType dtype = reinterpret_cast<Memory*>(kept.get())->dtype;
     Memory* part = borrow(kept.get(), start + size, dtype);
     if (!part) return nullptr;
@@ -68,7 +68,7 @@ bool Windows::fit(const std::vector<Argument>& recorded,
             std::find(args, args + i, args[i]) - args != as.itself)
             return false;
     }
-    for (Py_ssize_t i = 0; i < count; ++i) {  // several over one Buffer: from the first to the last
+    for (Py_ssize_t i = 0; i < count; ++i) {  // one window for all over a Buffer: first to last
         Window &all = all_[recorded[i].first], &one = all_[i];
         const int64_t end = std::max(all.start + all.size, one.start + one.size);
         all.start = std::min(all.start, one.start);

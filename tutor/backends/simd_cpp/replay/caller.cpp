@@ -21,7 +21,7 @@ PyTypeObject* caller_type = nullptr;
 
 namespace {
 
-// All references here are borrowed from the tuple of lists that `caller_of` in Python has made.
+// All references here are borrowed from the tuple of lists made by `caller_of` in Python.
 using Grad = std::pair<PyObject*, int>;  // a Tensor, and whether it has a gradient
 struct Fresh {
     Py_ssize_t place, count, dtype;
@@ -56,12 +56,12 @@ class Caller {
     PyObject* call(PyObject* const* args, Py_ssize_t count) const;
     PyObject* call_shortened(PyObject* const* args, Py_ssize_t count) const;
 
-    // What all pointers here are borrowed from, for Python's collector of garbage.
+    // The owner of all pointers borrowed here, for Python's cycle collector.
     PyObject*& spec() { return spec_; }
     PyObject*& short_spec() { return short_spec_; }
 
   private:
-    // Last of all the arguments are looked at, as what comes before may run code of Python's.
+    // The arguments are looked at last, because what comes before may run Python code.
     bool fits(PyObject* const* args, Py_ssize_t count, Windows* windows) const {
         return spec_ && given.ready && count == static_cast<Py_ssize_t>(arguments_.size()) &&
                hold() && windows->fit(arguments_, states_, args);
@@ -176,7 +176,7 @@ PyObject* Caller::buffers(const Windows& windows) const {
     return list.release();
 }
 
-// The Buffers that will be changed: first this, then the change, as Buffer.touch says.
+// Announces changes to the Buffers before they happen, as Buffer.touch requires.
 bool Caller::touch(PyObject* buffers, const Windows& windows) const {
     static PyObject* const name = PyUnicode_InternFromString("touch");
     for (size_t i = 0; i < arguments_.size(); ++i) {
@@ -231,14 +231,14 @@ PyObject* Caller::make(PyObject* const* args, const Windows& windows, PyObject* 
     return made.release();
 }
 
-// The Tensors that the call hands out, as a list; None if it is for Python.
+// The Tensors that the call returns, as a list; None if Python must make the call.
 PyObject* Caller::call(PyObject* const* args, Py_ssize_t count) const {
     Windows windows;
     if (!fits(args, count, &windows)) Py_RETURN_NONE;
     return make(args, windows, run_);
 }
 
-// What the function returns; nullptr, without a Python error, if the call is for Python.
+// The function's result; nullptr, without a Python error, if Python must make the call.
 PyObject* Caller::call_shortened(PyObject* const* args, Py_ssize_t count) const {
     Windows windows;
     if (!short_spec_ || !is_usual() || !fits(args, count, &windows)) return nullptr;

@@ -22,13 +22,13 @@ bool equal(PyObject* a, PyObject* b) {
 
 namespace {
 
-// All references here are borrowed from the tuple of lists that Guards in Python has made.
+// All references here are borrowed from the tuple of lists made by Guards in Python.
 struct Whole {  // a dict or a list, all of it
     PyObject *holder, *keys, *values;
-    mutable unsigned long long version;  // of a dict that had all of it
+    mutable unsigned long long version;  // of a dict when it had all of it
 };
 struct Held {
-    PyObject *holder, *key, *value;  // nullptr: nothing stood there
+    PyObject *holder, *key, *value;  // nullptr: there was nothing
 };
 struct Function {
     PyObject *function, *code, *defaults, *keywords;
@@ -41,7 +41,7 @@ struct Known {
 };
 struct Version {
     PyTypeObject* kind;
-    unsigned int tag;  // another one after each change of the class, or of one that it inherits
+    unsigned int tag;  // changes with the class and with every class that it inherits from
 };
 
 unsigned int version_of(const PyTypeObject* kind) {
@@ -50,7 +50,7 @@ unsigned int version_of(const PyTypeObject* kind) {
                : 0;
 }
 
-// One and the same thing, or an equal number or text, to the last bit: is_same of kinds.py.
+// The same object, or a number or text equal to the last bit: is_same of kinds.py.
 bool is_same(PyObject* now, PyObject* before) {
     if (now == before) return true;
     if (!now || !before || !Py_IS_TYPE(now, Py_TYPE(before))) return false;
@@ -62,7 +62,7 @@ bool is_same(PyObject* now, PyObject* before) {
            equal(now, before);
 }
 
-// Whether the place has that value: of a dict, a list, a closure's cell, or an attribute.
+// Whether the place (in a dict, a list, a closure's cell, or an attribute) has that value.
 bool has(const Held& held) {
     PyObject* holder = held.holder;
     if (PyDict_Check(holder)) {
@@ -79,7 +79,7 @@ bool has(const Held& held) {
     return is_same(now.get(), held.value);
 }
 
-// Whether a function's code and defaults are those that they were; None stands for nullptr.
+// Whether a function's code and defaults are unchanged; None stands for nullptr.
 bool has_its_parts(const Function& function) {
     const auto* now = reinterpret_cast<PyFunctionObject*>(function.function);
     const auto is = [](PyObject* part, PyObject* before) {
@@ -89,7 +89,7 @@ bool has_its_parts(const Function& function) {
            is(now->func_kwdefaults, function.keywords);
 }
 
-// A number that each change of a dict changes; 0 where Python has no such.
+// A number that changes with each change of a dict; 0 where Python has no such number.
 unsigned long long version_of(PyObject* dict) {
 #if PY_VERSION_HEX < 0x030C0000
     return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
@@ -99,7 +99,7 @@ unsigned long long version_of(PyObject* dict) {
 #endif
 }
 
-// Whether a dict or a list has what it had, in that order; `any` stands where that is no matter.
+// Whether a dict or a list has what it had, in that order; `any` matches any value.
 bool has_all(const Whole& whole, PyObject* any) {
     const Py_ssize_t count = PyTuple_GET_SIZE(whole.keys);
     const auto expected = [&](Py_ssize_t i, PyObject* now) {
@@ -124,13 +124,13 @@ bool has_all(const Whole& whole, PyObject* any) {
     return true;
 }
 
-// The object itself, or that which a weak reference stands for; None: it is gone.
+// The object itself, or the object of a weak reference; None if that is gone.
 Ref alive(PyObject* value) {
     if (!PyWeakref_CheckRefExact(value)) return Ref(Py_NewRef(value));
     return Ref(Py_NewRef(PyWeakref_GetObject(value)));
 }
 
-// Whether an object is of the class that it was of, and has the dict of attributes that it had.
+// Whether an object has the class that it had, and the dict of attributes.
 bool is_that(const Thing& thing) {
     Ref value = alive(thing.value);
     if (!Py_IS_TYPE(value.get(), reinterpret_cast<PyTypeObject*>(thing.kind))) return false;
@@ -153,7 +153,7 @@ class Guards {
     bool read(PyObject* spec);
     bool hold() const;
 
-    // What all pointers here are borrowed from, for Python's collector of garbage.
+    // The owner of all pointers borrowed here, for Python's cycle collector.
     PyObject*& spec() { return spec_; }
 
   private:
@@ -177,7 +177,7 @@ bool Guards::read(PyObject* spec) {
     Py_XSETREF(spec_, Py_NewRef(spec));
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(classes); ++i) {
         PyObject* kind = PyList_GET_ITEM(classes, i);
-        // Looked up in the class itself, as "__mro__" is not: the class has a version then.
+        // A lookup in the class itself, unlike that of "__mro__", gives the class a version.
         if (!Ref(PyObject_GetAttrString(kind, "__init__"))) return false;
         auto* type = reinterpret_cast<PyTypeObject*>(kind);
         versions_.push_back({type, version_of(type)});
@@ -206,7 +206,7 @@ bool Guards::hold() const {
         if (!has_its_parts(function)) return false;
     for (const Known& known : known_)
         if (!is_as_before(known)) return false;
-    Ref rest(Py_NewRef(rest_));  // code of Python's may run now, and have this read anew
+    Ref rest(Py_NewRef(rest_));  // Python code may run now, and read the guards again
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(rest.get()); ++i) {
         static PyObject* changed = PyUnicode_InternFromString("changed");
         Ref path(PyObject_CallMethodNoArgs(PyList_GET_ITEM(rest.get(), i), changed));

@@ -1,4 +1,4 @@
-// Reading a Plan: what is checked once.
+// Reading a Plan: the checks that are made once.
 #include "replay/plan.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace tutor {
 
 namespace {
 
-constexpr int64_t MOST = int64_t(1) << 60;  // bytes; none of the sums below can overflow
+constexpr int64_t MOST = int64_t(1) << 60;  // bytes, so that no sum below can overflow
 
 bool cannot(const std::string& what, const std::string& found, const char* advice) {
     raise("DomainError", "to make a Plan: " + what, found, advice);
@@ -22,7 +22,7 @@ std::string number_of(const char* what, int64_t number) {
     return std::string(what) + " " + std::to_string(number);
 }
 
-// An owned reference that is let go of with the block.
+// An owned reference, released at the end of the block.
 struct Held {
     PyObject* object;
     explicit Held(PyObject* owned) : object(owned) {}
@@ -42,7 +42,7 @@ PyObject* items_of(PyObject* sequence, const char* what) {
     return nullptr;
 }
 
-// The parameters of a step: a tuple of names, and a list of their values. Nobody else has either.
+// The parameters of a step: a tuple of names and a list of their values. Nobody else has either.
 struct Given {
     PyObject *names = nullptr, *values = nullptr;
 
@@ -113,7 +113,7 @@ bool Plan::read_slot(PyObject* from, int64_t number) {
         std::string found;
         slot.bound = memory_of(where, &found);
         if (!slot.bound) return PyErr_Occurred() ? false : cannot(what, found, "give a Buffer");
-        slots_.push_back(slot);  // which owns its memory
+        slots_.push_back(slot);  // it owns the memory
         if (slot.bound->count == slot.count && slot.bound->dtype == slot.dtype) return true;
         return cannot(what,
                       "its Buffer has " + std::to_string(slot.bound->count) + " numbers of " +

@@ -19,12 +19,12 @@ Plan::~Plan() {
     if (joined_) all_arenas().leave(arena_bytes_);
 }
 
-// Lets all operands that walk the slot point at `base` and what follows.
+// Points all operands that walk the slot at `base` and what follows.
 void Plan::point(Room* room, const Slot& slot, char* base) const {
     for (const Use& use : slot.uses) room->operands[use.operand].data = base + use.start;
 }
 
-// A room that nobody is using.
+// A room that no run is using.
 Room* Plan::take() {
     if (!idle_.empty()) {
         Room* room = idle_.back();
@@ -38,7 +38,7 @@ Room* Plan::take() {
         if (slot.bound) point(room.get(), slot, slot.bound->data);
     }
     rooms_.reserve(rooms_.size() + 1);
-    idle_.reserve(rooms_.size() + 1);  // that giving it back cannot fail
+    idle_.reserve(rooms_.size() + 1);  // so that giving it back cannot fail
     rooms_.push_back(room.get());
     return room.release();
 }
@@ -49,8 +49,7 @@ void Plan::give_back(Room* room) {
     idle_.push_back(room);
 }
 
-// Gives the room an arena, to which its temps go. false, with a Python error set, if there is no
-// room for one more.
+// Gives the room an arena for its temps. false, with a Python error set, if memory runs out.
 bool Plan::lay(Room* room) const {
     room->arena = all_arenas().take(arena_bytes_);
     if (!room->arena) {
@@ -82,12 +81,12 @@ bool Plan::misfits(size_t place, const Slot& slot, const Memory& memory) const {
     return false;
 }
 
-// Checks what the caller gives, and lets the operands point there.
+// Checks the Buffers that the caller gives, and points the operands at them.
 bool Plan::give(Room* room, PyObject* buffers) const {
     const bool is_list = PyList_Check(buffers);
     std::string found;
     for (size_t place = 0;; ++place) {
-        // Each time anew: a promise that is kept runs Python code, which may change the list.
+        // Read each time: keeping a promise runs Python code, which may change the list.
         const Py_ssize_t count = is_list                  ? PyList_GET_SIZE(buffers)
                                  : PyTuple_Check(buffers) ? PyTuple_GET_SIZE(buffers)
                                                           : -1;
@@ -126,8 +125,8 @@ bool Plan::give(Room* room, PyObject* buffers) const {
     }
 }
 
-// Whether no two overlap of which a step writes one. Only borrowed memory, as of an array that
-// another library made of a Tensor, can be somebody's else.
+// Whether no memory that a step writes overlaps another. Only borrowed memory can, such as an array
+// that another library made from a Tensor.
 bool Plan::apart(const Room& room) const {
     for (size_t i = 0; i < given_.size(); ++i) {
         const Memory& one = *room.given[i];
@@ -149,9 +148,9 @@ bool Plan::apart(const Room& room) const {
     return true;
 }
 
-// Brings what a kernel reads of its operands (data, shape; strides: axes up to the fourth) nearer,
-// while the one before it runs. Numbers have long since pushed it out of the caches: a step would
-// wait for some ten lines of memory, one after the other.
+// Prefetches what a kernel reads of its operands (data, shape; strides: axes up to the fourth)
+// while the previous kernel runs. Numbers have long since evicted it from the caches: a step would
+// wait for some ten cache lines, one after the other.
 constexpr size_t AHEAD = 2;  // steps
 inline void fetch(const Operand* operands, int count) {
     for (int i = 0; i < count; ++i) {
@@ -160,7 +159,7 @@ inline void fetch(const Operand* operands, int count) {
     }
 }
 
-// One kernel after the other. What the last one says; *step is the number of the one that failed.
+// Runs one kernel after the other. Returns the last one's status; *step: the one that failed.
 Status Plan::go(Room* room, size_t* step) const {
     Status status{};
     for (; *step < steps_.size(); ++*step) {

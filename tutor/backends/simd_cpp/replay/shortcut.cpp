@@ -17,7 +17,7 @@ struct ShortcutObject {
     PyObject head;
     PyObject* caller;  // owned, or nullptr
     Py_ssize_t replayed, rested;
-    Py_ssize_t left;  // so many calls are those of the function itself
+    Py_ssize_t left;  // this many calls go to the function itself
 };
 
 ShortcutObject* inside(PyObject* self) { return reinterpret_cast<ShortcutObject*>(self); }
@@ -35,7 +35,7 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
         ++inside(self)->rested;
         return call_method(self, function, args, kwargs);
     }
-    Ref caller = Ref::to(inside(self)->caller);  // another thread may put another one there
+    Ref caller = Ref::to(inside(self)->caller);  // another thread may replace it
     if (caller && !(kwargs && PyDict_GET_SIZE(kwargs))) {
         PyObject* result =
             call_shortened(caller.get(), &PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args));

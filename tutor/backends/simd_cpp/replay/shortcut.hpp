@@ -1,6 +1,6 @@
-// The fast path of a jitted function's call: the latest recording is made again without any Python.
-// `Jitted._call` of tutor/programs/jit.py defines what a call does; here it is asked wherever that
-// is not possible.
+// The fast path of a jitted function's call: it repeats the latest recording without any Python.
+// `Jitted._call` of tutor/programs/jit.py defines what a call does, and is called wherever that is
+// not possible.
 #pragma once
 
 #include <Python.h>

@@ -106,7 +106,7 @@ struct Tiles {
 };
 
 // Where the inner loop finds the block of an input that starts at `at`. A block that repeats (of a
-// row, a column or a number spread over the others) is still in its tile.
+// broadcast row, column or number) is still in its tile.
 inline const void* take(const Path& path, const char* at, int64_t rows, int64_t columns,
                         const Work& work, Tiles& tiles, int k) {
     if (path.contiguous && !path.converts) return at;
@@ -168,8 +168,8 @@ struct Plan {
         push_blocks(ceil_div(columns, width), width, column.stride[0]);
     }
 
-    // In an order that suits the memory of `out`, largest steps outside; axes that it walks
-    // backwards are turned round.
+    // Adds axes in an order that suits the memory of `out`, largest steps outside; axes that it
+    // walks backwards are reversed.
     void add_axes(const Operand& out, const Operand* ins) {
         int axes[MAX_DIMS];
         for (int d = 0; d < out.ndim; d++) axes[d] = d;
@@ -190,7 +190,7 @@ struct Plan {
         }
     }
 
-    // The innermost axis; where there is none, one of a single element.
+    // The innermost axis, or one of a single element if there is none.
     Nest take_inner() {
         if (nest.depth > 0) return nest.split_inner();
         Nest one = nest.split_inner();
@@ -199,8 +199,8 @@ struct Plan {
     }
 
     // Short rows are taken many at once: an inner loop is worth its call from some hundred elements
-    // on. Long rows are cut. A transposed input uses one element of a cache line and comes back for
-    // its neighbour in the next row; so there the blocks are squares.
+    // on. Long rows are cut. A transposed input uses one element of a cache line and returns for
+    // its neighbour in the next row, so its blocks are squares.
     void choose_block(const int64_t* row_steps, const int64_t* column_steps) {
         bool tiled = false, turned = false;
         for (int k = 0; k < operands; k++) {
@@ -263,7 +263,7 @@ inline bool gapless(const Operand& operand) {
 }
 
 // The most common case without any preparation: few elements, all as the inner loop wants them.
-// false: it is another case.
+// false if it is another case.
 inline bool all_at_once(const Operand& out, const Operand* ins, int count, const Work& work) {
     bool simple = gapless(out);
     const void* from[MAX_INS] = {};

@@ -10,7 +10,7 @@ namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
 
-constexpr int64_t GRAIN_BYTES = 1 << 16;  // about 10 us of moving, which waking a thread costs
+constexpr int64_t GRAIN_BYTES = 1 << 16;  // about 10 us of moving, the cost of waking a thread
 constexpr Status OK = {Status::Ok, 0, 0};
 
 // z = x, all of it.

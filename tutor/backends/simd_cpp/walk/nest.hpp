@@ -19,13 +19,13 @@ constexpr int MAX_OPERANDS = 4;
 // Some axes of up to four operands, walked together in row-major order: a nest of loops. Axes of
 // size 1 are dropped, and an axis that continues the one outside it in every operand is merged with
 // it, so that contiguous operands of any shape come out as one long axis. Strides may be counted in
-// elements or in bytes, as long as the user of a nest always means the same.
+// elements or in bytes, as long as each nest is used with one of the two.
 struct Nest {
     int depth = 0;
     int64_t size[MAX_DIMS];
     int64_t stride[MAX_DIMS][MAX_OPERANDS];
 
-    // One more axis, inside those that are there.
+    // Adds an axis inside those already there.
     void add(int64_t length, const int64_t (&steps)[MAX_OPERANDS]) {
         if (length == 1) return;
         bool continues = depth > 0;
@@ -35,7 +35,7 @@ struct Nest {
         push(outside * length, steps);
     }
 
-    // The same, but neither dropped nor merged.
+    // The same, but never dropped or merged.
     void push(int64_t length, const int64_t (&steps)[MAX_OPERANDS]) {
         size[depth] = length;
         for (int k = 0; k < MAX_OPERANDS; k++) stride[depth][k] = steps[k];
@@ -74,8 +74,8 @@ struct Nest {
     }
 };
 
-// One place in a nest after another. index[d] says where it is along each axis, and offset[k] how
-// far that is from the first element of operand k.
+// Visits one place in a nest after another. index[d] is the position along axis d, and offset[k]
+// how far that is from the first element of operand k.
 struct Cursor {
     const Nest& nest;
     int64_t index[MAX_DIMS], offset[MAX_OPERANDS] = {};
@@ -114,7 +114,7 @@ inline void sort_axes(int* axes, int count, const int64_t* strides) {
 // ---- threads ------------------------------------------------------------------------------------
 
 // Calls task(i) for each i in [0, count), in parallel groups of at least `grain` elements, where
-// one call handles `cost` of them. A group should take 10 us, what waking a thread costs.
+// one call handles `cost` of them. A group should take 10 us, the cost of waking a thread.
 template <class Task>
 inline void parallel_each(int64_t count, int64_t cost, int64_t grain, const Task& task) {
     const int64_t group = larger(1, grain / larger(1, cost)), groups = ceil_div(count, group);

@@ -34,7 +34,7 @@ struct Times {
     }
 };
 
-// The largest power of two below `count`: how many of the blocks are the left half of the tree.
+// The largest power of two below `count`: the number of blocks in the left half of the tree.
 inline int64_t left_half(int64_t count) {
     int64_t half = 1;
     while (2 * half < count) half *= 2;
