@@ -171,7 +171,7 @@ SCENARIOS: dict[str, Callable[[Scene], Any]] = {
     "Adam": adam,
     "changes in place": by_hand,
 }
-WITH = ("no_grad", "use_backend", "autocast", "nested blocks", "watch", "profile")
+WITH = ("no_grad", "autocast", "watch", "profile")
 SHORT = ("no_grad", "enable_grad", "a decorated generator")  # within no_grad, too
 
 
@@ -246,7 +246,7 @@ def test_an_interrupted_backward_adds_to_all_or_none() -> None:
     assert outcomes == {(-1.0,) * 4, (1.0, 0.0, 3.0, 2.0)}
 
 
-@pytest.mark.parametrize("name", [*WITH, "a decorated function", "a decorated generator", "SGD"])
+@pytest.mark.parametrize("name", [*WITH, "a decorated generator"])
 def test_without_the_native_part_only_entering_and_leaving_can_be_cut(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
