@@ -60,6 +60,7 @@ SUBJECTS = {
     "test_mistakes.py": "every public name: whatever it is given, an error has three parts",
     "test_names.py": "names that the lessons spell, all over the library",
     "test_path.py": "how much of the library one training step passes through",
+    "test_stated_once.py": "rules that several languages state, such as an optimizer's",
     "test_suite.py": "the suite",
     "test_tiny.py": "the whole library in a few seconds",
     "test_train_mnist.py": "train_mnist.py",
@@ -83,7 +84,6 @@ ELSEWHERE = {
     "errors.py": "test_messages.py",
     "interop/array_info.py": "test_array_api.py",
     "interop/numpy_functions.py": "interop/test_numpy_protocol.py",
-    "methods": "ops/test_ops.py",  # a row for each op, which calls the methods that end in it
     "_storage/array_like.py": "core/test_tensor.py",
     "_storage/bits.py": "test_dtype.py",
     "_storage/device_memory.py": "backends/test_devices.py",

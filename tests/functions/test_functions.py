@@ -33,6 +33,8 @@ METHODS_ONLY = {
 
 def test_every_method_is_a_function_or_says_why_not():
     methods = set(METHODS)
+    made = [name for name, f in vars(functions).items() if hasattr(f, "__wrapped__")]
+    assert sorted(functions.__all__) == sorted(made)
     assert methods == set(functions.__all__) | METHODS_ONLY
     assert not set(functions.__all__) & METHODS_ONLY
     assert set(functions.__all__) <= set(dir(tutor))

@@ -31,10 +31,12 @@ HOOKS = {
 }  # name on the page: the module where it stands
 
 
-def run(code: str, path: Path, **variables: str) -> str:
-    """What a fresh interpreter prints, in which `tutor` is that below `path`."""
+def run(code: str, path: Path, *options: str, **variables: str) -> str:
+    """What a fresh interpreter prints, in which `tutor` is that below `path`. (An editable install
+    would be found before it: the option -S leaves out all that is installed.)"""
     done = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(path), **variables},
+        [sys.executable, *options, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(path), **variables},
         cwd=path, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -86,14 +88,14 @@ def test_the_trunk_trains_alone(tmp_path: Path) -> None:
         to.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, to)
     (tmp_path / "tutor" / "__init__.py").write_text(DOORS, encoding="utf-8")
-    said = run(EXCLUSIVE_OR, tmp_path, **READABLE).splitlines()
+    said = run(EXCLUSIVE_OR, tmp_path, "-S", **READABLE).splitlines()
     assert said[0] == "True True Tensor([0., 1.]) None"
     assert said[1:] == [
         "no device but the host, 'cpu', is known here",
         "nothing here knows it",
         "nothing here knows it",
     ]
-    assert run("import tutor; print(tutor.__file__)", tmp_path).startswith(str(tmp_path))
+    assert run("import tutor; print(tutor.__file__)", tmp_path, "-S").startswith(str(tmp_path))
 
 
 # ---- nothing from outside is in it, but in hooks and tables --------------------------------------

@@ -268,4 +268,39 @@ masked_select = function(Tensor.masked_select)
 nonzero = function(Tensor.nonzero)
 one_hot = function(Tensor.one_hot)
 
-__all__ = [name for name, found in globals().items() if hasattr(found, "__wrapped__")]
+# Spelled out, so that type checkers see what `from tutor.functions import *` brings.
+__all__ = [
+    "abs", "acos", "acosh", "add", "addcdiv", "addcmul", "addmm", "addmv", "all", "allclose",
+    "amax", "amin", "aminmax", "any", "argmax", "argmin", "argsort", "asin", "asinh", "atan",
+    "atan2", "atanh",
+    "baddbmm", "bincount", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or",
+    "bitwise_right_shift", "bitwise_xor", "bmm", "broadcast_to",
+    "cdist", "ceil", "celu", "chunk", "clamp", "clip", "clone", "copy", "copysign", "corrcoef",
+    "cos", "cosh", "count_nonzero", "cov", "cross", "cummax", "cummin", "cumprod", "cumsum",
+    "diag", "diag_embed", "diagflat", "diagonal", "div", "dot",
+    "elu", "eq", "erf", "exp", "exp2", "expm1",
+    "flatten", "flip", "floor", "floor_divide", "fmod",
+    "gather", "ge", "gelu", "glu", "gt",
+    "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "histc", "hypot",
+    "index_select", "inner", "isclose", "isfinite", "isinf", "isnan",
+    "kron",
+    "le", "leaky_relu", "lerp", "log", "log1p", "log2", "log10", "log_softmax", "logaddexp",
+    "logcumsumexp", "logical_and", "logical_not", "logical_or", "logical_xor", "logsigmoid",
+    "logsumexp", "lt",
+    "masked_fill", "masked_select", "matmul", "max", "maximum", "mean", "median", "min", "minimum",
+    "mish", "mm", "mode", "moveaxis", "movedim", "mul", "mv",
+    "nan_to_num", "nanmean", "nansum", "ne", "neg", "nonzero", "norm",
+    "one_hot", "outer",
+    "pad", "permute", "pow", "prelu", "prod",
+    "quantile",
+    "ravel", "reciprocal", "relu", "relu6", "remainder", "repeat", "repeat_interleave", "reshape",
+    "roll", "rot90", "round", "rsqrt",
+    "scatter", "scatter_add", "scatter_reduce", "selu", "sigmoid", "sign", "silu", "sin", "sinh",
+    "softmax", "softmin", "softplus", "softshrink", "softsign", "sort", "split", "sqrt", "square",
+    "squeeze", "std", "std_mean", "sub", "sum", "swapaxes",
+    "t", "take_along_axis", "tan", "tanh", "tanhshrink", "threshold", "tile", "topk", "trace",
+    "transpose", "tril", "triu", "trunc",
+    "unflatten", "unique", "unsqueeze",
+    "var", "var_mean", "vecdot",
+    "where",
+]  # fmt: skip

@@ -113,14 +113,14 @@ def equality(name: str) -> Callable[[T, object], T]:
     return operator
 
 
-class Made(Protocol[P]):
+class ClassMethod(Protocol[P]):
     """What makes a Tensor: as a class method, it gives one of the class that it is called on."""
 
     def __get__(self, instance: object, owner: type[S], /) -> Callable[P, S]: ...
 
 
-def makes(f: Callable[Concatenate[type[Any], P], Any]) -> Made[P]:
+def makes(f: Callable[Concatenate[type[Any], P], Any]) -> ClassMethod[P]:
     """A class method of Tensor, from a function whose first argument is the class."""
     method: Any = classmethod(f)
-    made: Made[P] = method
+    made: ClassMethod[P] = method
     return made

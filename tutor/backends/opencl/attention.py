@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tutor.backends.opencl.handwritten import Kernel, Text, as_dtype, casting, permuted
+from tutor.backends.opencl.handwritten import Body, Kernel, as_dtype, casting, permuted
 from tutor.backends.opencl.products import product
 from tutor.backends.registry import Operand
 
-WEIGH = Text("attention(A *p, const X *mask, A *logs, double scale, causal, known, rows, n)", """
+WEIGH = Body("attention(A *p, const X *mask, A *logs, double scale, causal, known, rows, n)", """
     p += at * n;
     mask += at * n;
     const int64_t end = causal && at % rows < n ? at % rows + 1 : n;
@@ -35,7 +35,7 @@ WEIGH = Text("attention(A *p, const X *mask, A *logs, double scale, causal, know
     if (!known) logs[at] = log_norm;
 """)  # fmt: skip
 
-SLOPES = Text("attention_grad(A *ds, const A *p, const A *g, const A *z, double scale, n, e)", """
+SLOPES = Body("attention_grad(A *ds, const A *p, const A *g, const A *z, double scale, n, e)", """
     A_t level = 0;
     for (int64_t k = at * e; k < (at + 1) * e; k++) level += g[k] * z[k];
     for (int64_t j = at * n; j < (at + 1) * n; j++) ds[j] = p[j] * (ds[j] - level) * (A_t)scale;

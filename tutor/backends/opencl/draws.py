@@ -13,7 +13,7 @@ from typing import Any
 
 from tutor._util.atomic import advance
 from tutor.backends.opencl.capture import live
-from tutor.backends.opencl.handwritten import Kernel, Text, filled, is_on_device
+from tutor.backends.opencl.handwritten import Body, Kernel, filled, is_on_device
 from tutor.backends.opencl.launch import number
 from tutor.dtype import DType, bfloat16, float16, float32, float64
 
@@ -53,7 +53,7 @@ BLOCK = """
         if (at * EACH + k < whole) z[at * EACH + k] = v[k];
 """
 
-ADVANCE = Text("advance(uint64_t *counter, uint64_t by)", "counter[0] += by;")
+ADVANCE = Body("advance(uint64_t *counter, uint64_t by)", "counter[0] += by;")
 
 BITS = {float16: (21, 11), bfloat16: (24, 8), float32: (8, 24)}  # bits dropped, and kept
 NORMAL = """const double u = (double)(top(w[0], w[1]) + 1) * 0x1p-53;
@@ -86,7 +86,7 @@ def made(kernel: str, dtype: DType) -> tuple[int, str, str]:
 
 
 @functools.cache
-def text(kernel: str, dtype: DType, seed: bool, counter: bool) -> tuple[Text, int, str]:
+def text(kernel: str, dtype: DType, seed: bool, counter: bool) -> tuple[Body, int, str]:
     """The text, the elements of a block, and definitions. Is each cell on the device?"""
     each, make, more = made(kernel, dtype)
     cells = [
@@ -96,7 +96,7 @@ def text(kernel: str, dtype: DType, seed: bool, counter: bool) -> tuple[Text, in
     named = [[part.format(name) for part in cell] for name, cell in zip(CELLS, cells, strict=True)]
     (first, x), (second, y) = named
     body = BLOCK.format(x, y).replace("MAKE", make).replace("EACH", str(each))
-    return Text(HEAD.format(kernel, first, second), body, PHILOX), each, more
+    return Body(HEAD.format(kernel, first, second), body, PHILOX), each, more
 
 
 CELLS = ("seed", "counter")

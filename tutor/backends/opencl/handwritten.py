@@ -1,6 +1,6 @@
 """The common parts of handwritten kernels.
 
-A `Text` is the body of one work-item and the list of its parameters, which is all that says how it
+A `Body` is the code of one work-item and the list of its parameters, which is all that says how it
 is declared and called. Its language is OpenCL C plus a few words for the differences between
 dtypes. For each letter that a kernel uses for a dtype, say X, these are defined: X_m, its type in
 memory; X_t, the type used to compute; LOAD_X(x[i]) and STORE_X(value), which convert. So one text
@@ -34,7 +34,7 @@ GROUP = 64  # work-items per group, where they do not cooperate
 Kinds = Mapping[str, DType]
 
 
-class Text:
+class Body:
     """A handwritten kernel, `name(parameters)`. A parameter is memory (`const X *x`: of dtype X,
     which begins at the operand's first element), a number of a type (`double eps`), or an int64_t
     (`n`). The body is for thing number `at` of `count`; if `free`, it finds out itself what to do,
@@ -114,7 +114,7 @@ def words(kinds: Kinds, c: Dialect) -> str:
     return "\n".join(lines) + "\n"
 
 
-def hand(pool: Pool, text: Text, kinds: Kinds, more: str = "") -> Compiled:
+def hand(pool: Pool, text: Body, kinds: Kinds, more: str = "") -> Compiled:
     """The kernel of that text, compiled once for these dtypes. `more`: definitions of its words."""
     place = pool.place
     key = (text, *kinds.items(), more)
@@ -129,7 +129,7 @@ def hand(pool: Pool, text: Text, kinds: Kinds, more: str = "") -> Compiled:
 
 
 def launch(
-    pool: Pool, text: Text, kinds: Kinds, count: int, *args: Any, more: str = ""
+    pool: Pool, text: Body, kinds: Kinds, count: int, *args: Any, more: str = ""
 ) -> None:  # fmt: skip
     """Run one work-item for each of `count` things."""
     if count:
@@ -146,13 +146,13 @@ class Kernel:
         self.c, self.kinds = pool.place.c, {"X": dtype, "A": width(dtype)}
 
     def run(
-        self, text: Text, count: int, *args: Any, more: str = "", kinds: Kinds | None = None
+        self, text: Body, count: int, *args: Any, more: str = "", kinds: Kinds | None = None
     ) -> None:  # fmt: skip
         """Run one work-item of the text for each of `count` things."""
         launch(self.pool, text, self.kinds if kinds is None else kinds, count, *args, more=more)
 
     def into(
-        self, out: Any, text: Text, count: int, *args: Any, more: str = "",
+        self, out: Any, text: Body, count: int, *args: Any, more: str = "",
         kinds: Kinds | None = None,
     ) -> None:  # fmt: skip
         """The same with `out` as its first argument, contiguous or not."""

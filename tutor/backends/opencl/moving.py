@@ -20,8 +20,8 @@ from tutor.backends.codegen import elements
 from tutor.backends.codegen.loops import block
 from tutor.backends.opencl.elementwise import Elements
 from tutor.backends.opencl.handwritten import (
+    Body,
     Kernel,
-    Text,
     at,
     copied,
     dense,
@@ -35,7 +35,7 @@ from tutor.backends.registry import Operand
 from tutor.dtype import DType, float64, int64, uint64
 from tutor.errors import OutOfRangeError, ShapeError
 
-OUTSIDE = Text("outside(int64_t *bad, const int64_t *index, low, size)", """
+OUTSIDE = Body("outside(int64_t *bad, const int64_t *index, low, size)", """
     const int64_t i = index[at];
     if (i < low || i >= size) {
         bad[0] = 1;  /* several may write: each an index that is none */
@@ -43,16 +43,16 @@ OUTSIDE = Text("outside(int64_t *bad, const int64_t *index, low, size)", """
     }
 """)  # fmt: skip
 
-ARANGE = Text("arange(X *z, W start, W step, double parts)", "z[at] = VALUE;")
+ARANGE = Body("arange(X *z, W start, W step, double parts)", "z[at] = VALUE;")
 
-COUNT = Text("nonzero_count(int64_t *counts, const X *x, whole, size)", """
+COUNT = Body("nonzero_count(int64_t *counts, const X *x, whole, size)", """
     const int64_t end = (at + 1) * size < whole ? (at + 1) * size : whole;
     int64_t n = 0;
     for (int64_t k = at * size; k < end; k++) n += LOAD_X(x[k]);
     counts[at] = n;
 """)  # fmt: skip
 
-PLACES = Text("nonzero(int64_t *z, const int64_t *before, const X *x, whole, size)", """
+PLACES = Body("nonzero(int64_t *z, const int64_t *before, const X *x, whole, size)", """
     const int64_t end = (at + 1) * size < whole ? (at + 1) * size : whole;
     int64_t n = before[at];
     for (int64_t k = at * size; k < end; k++)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tutor.backends.opencl.handwritten import Kernel, Text, permuted
+from tutor.backends.opencl.handwritten import Body, Kernel, permuted
 from tutor.backends.registry import Operand
 
 MOMENTS = """
@@ -27,7 +27,7 @@ MOMENTS = """
 """
 
 # PER_ROW: w and b, and the gradients of both, have one number for each row; else for each column.
-NORM = Text(
+NORM = Body(
     "norm(X *z, const X *x, const X *w, const X *b, A *means, A *vars, double eps, n)", f"""
     x += at * n;
     z += at * n;
@@ -44,7 +44,7 @@ NORM = Text(
     }}
 """)  # fmt: skip
 
-NORM_GRAD = Text(
+NORM_GRAD = Body(
     "norm_grad(X *z, const X *g, const X *x, const X *w, A *means, A *roots, X *dw, X *db,"
     " double eps, n)", f"""
     x += at * n;
@@ -81,7 +81,7 @@ NORM_GRAD = Text(
     }}
 """)  # fmt: skip
 
-ADD_UP = Text(
+ADD_UP = Body(
     "norm_sums(X *dw, X *db, const X *g, const X *x, const A *means, const A *roots, rows)", """
     A_t slope = 0, sum = 0;
     for (int64_t r = 0; r < rows; r++) {

@@ -20,7 +20,7 @@ import itertools
 import math
 from typing import Any
 
-from tutor.backends.opencl.handwritten import Kernel, Text, dense, filled, hand, permuted
+from tutor.backends.opencl.handwritten import Body, Kernel, dense, filled, hand, permuted
 from tutor.backends.opencl.launch import rounded_up
 from tutor.backends.opencl.memory import Pool
 from tutor.backends.registry import Operand
@@ -32,7 +32,7 @@ END = """
 #define CUT(v) (RELU && (v) <= 0 ? 0 : (v))
 """
 
-TILES = Text(HEAD.format("matmul_tiles"), """
+TILES = Body(HEAD.format("matmul_tiles"), """
     local A_t xs[16][65];
     local A_t ys[16][65];
     const int64_t lx = get_local_id(0), ly = get_local_id(1), lane = ly * 16 + lx;
@@ -78,7 +78,7 @@ typedef X_m A_u __attribute__((ext_vector_type(LANES), aligned(sizeof(X_m))));
 #define PUT(p, v) (*(global A_u *)(p) = (v))
 """
 
-VECTORS = Text(HEAD.format("matmul_vectors"), """
+VECTORS = Body(HEAD.format("matmul_vectors"), """
     #pragma OPENCL FP_CONTRACT ON
     const int64_t wide = n < 2 * LANES ? n : 2 * LANES, columns = (n + wide - 1) / wide;
     const int64_t tile = get_global_id(0), batch = get_global_id(1), i = tile / columns * ROWS;
@@ -123,7 +123,7 @@ VECTORS = Text(HEAD.format("matmul_vectors"), """
         }
 """, free=True)  # fmt: skip
 
-DOTS = Text(HEAD.format("matmul_dots"), """
+DOTS = Body(HEAD.format("matmul_dots"), """
     #pragma OPENCL FP_CONTRACT ON
     const int64_t columns = (n + SIDE - 1) / SIDE, tile = get_global_id(0);
     const int64_t batch = get_global_id(1), i = tile / columns * SIDE, j = tile % columns * SIDE;

@@ -13,7 +13,7 @@ from typing import Any
 
 from tutor._storage.layout import axes_of
 from tutor.backends.codegen import folds
-from tutor.backends.opencl.handwritten import Kernel, Text, dense, filled, permuted
+from tutor.backends.opencl.handwritten import Body, Kernel, dense, filled, permuted
 from tutor.backends.opencl.memory import Pool
 from tutor.backends.signatures import SIGNATURES
 from tutor.dtype import DType, int64
@@ -23,7 +23,7 @@ SHORT = 64  # terms that one work-item always adds alone
 
 # The C of a Program folds a contiguous row in the order of simd_cpp's tree, to have its bits; here
 # work-items share a row. So the loops are two, and what they do to two terms is one: codegen/folds.
-FOLD = Text("fold(Z *z, const X *x, n, lanes, inner, terms)", """
+FOLD = Body("fold(Z *z, const X *x, n, lanes, inner, terms)", """
     const int64_t i = at % inner, p = at / inner % lanes, o = at / inner / lanes;
     A_t a = NEUTRAL;
     for (int64_t k = p; k < n; k += lanes) {
@@ -34,7 +34,7 @@ FOLD = Text("fold(Z *z, const X *x, n, lanes, inner, terms)", """
 """)  # fmt: skip
 
 # Lanes are not in the order of their terms: of equal ones the smaller position wins.
-POSITION = Text(
+POSITION = Body(
     "position(int64_t *z, const X *x, const int64_t *known, first, n, lanes, inner, whole)", """
     const int64_t i = at % inner, p = at / inner % lanes, o = at / inner / lanes;
     int64_t best = -1;

@@ -12,10 +12,10 @@ import math
 from typing import Any
 
 from tutor.backends.codegen import folds
-from tutor.backends.opencl.handwritten import Kernel, Text, lines, one
+from tutor.backends.opencl.handwritten import Body, Kernel, lines, one
 from tutor.dtype import int64
 
-SCAN = Text("scan(X *z, const X *x, const X *y, n, inner)", """
+SCAN = Body("scan(X *z, const X *x, const X *y, n, inner)", """
     const int64_t first = at / inner * n * inner + at % inner;
     W_t a = 0;
     for (int64_t k = 0; k < n; k++) {
@@ -26,7 +26,7 @@ SCAN = Text("scan(X *z, const X *x, const X *y, n, inner)", """
     }
 """)  # fmt: skip
 
-CUMMAX = Text("cummax(X *z, const X *x, n, inner)", """
+CUMMAX = Body("cummax(X *z, const X *x, n, inner)", """
     const int64_t first = at / inner * n * inner + at % inner;
     X_t a = 0;
     for (int64_t k = 0; k < n; k++) {
@@ -43,7 +43,7 @@ static inline bool before(X_t a, X_t b) {
 }
 """
 
-MERGE = Text("argsort(int64_t *z, const int64_t *order, const X *x, n, inner, wide)", """
+MERGE = Body("argsort(int64_t *z, const int64_t *order, const X *x, n, inner, wide)", """
     const int64_t k = at / inner % n, line = at - k * inner;
     const int64_t from = k / (2 * wide) * (2 * wide);
     const int64_t middle = from + wide < n ? from + wide : n;

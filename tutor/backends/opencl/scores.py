@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from tutor.backends.codegen import scores
-from tutor.backends.opencl.handwritten import Kernel, Text, lines, one
+from tutor.backends.opencl.handwritten import Body, Kernel, lines, one
 from tutor.backends.opencl.memory import Pool
 from tutor.backends.opencl.moving import checked
 from tutor.backends.opencl.reduce import Fold
@@ -28,8 +28,8 @@ ROW = LINE._replace(
 )
 
 
-def text(head: str, start: str, statements: list[list[str]]) -> Text:
-    return Text(head, "\n".join([start, *(line for each in statements for line in each)]))
+def text(head: str, start: str, statements: list[list[str]]) -> Body:
+    return Body(head, "\n".join([start, *(line for each in statements for line in each)]))
 
 
 SOFTMAX, LOG_SOFTMAX = (

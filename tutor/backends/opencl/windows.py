@@ -14,7 +14,7 @@ from typing import Any
 
 from tutor._storage.layout import contiguous_strides
 from tutor.backends.codegen import folds
-from tutor.backends.opencl.handwritten import Kernel, Text, copied, filled, permuted
+from tutor.backends.opencl.handwritten import Body, Kernel, copied, filled, permuted
 from tutor.backends.opencl.memory import Pool
 from tutor.backends.opencl.products import product
 from tutor.backends.registry import Operand
@@ -22,7 +22,7 @@ from tutor.backends.registry import Operand
 NAMES = ("size_h", "size_w", "stride_h", "stride_w", "dilation_h", "dilation_w")
 SIZES = f"h, w, p, q, {', '.join(NAMES)}"
 
-POOL = Text(f"max_pool2d(X *z, const X *x, {SIZES})", """
+POOL = Body(f"max_pool2d(X *z, const X *x, {SIZES})", """
     const int64_t column = at % q * stride_w, row = at / q % p * stride_h;
     x += (at / q / p * h + row) * w + column;
     X_t a = LOAD_X(x[0]);
@@ -34,7 +34,7 @@ POOL = Text(f"max_pool2d(X *z, const X *x, {SIZES})", """
     z[at] = STORE_X(a);
 """)  # fmt: skip
 
-POOL_GRAD = Text(f"max_pool2d_grad(X *z, const X *x, const X *m, const X *g, {SIZES})", """
+POOL_GRAD = Body(f"max_pool2d_grad(X *z, const X *x, const X *m, const X *g, {SIZES})", """
     const int64_t column = at % w, row = at / w % h, image = at / w / h;
     const X_t me = LOAD_X(x[at]);
     X_t sum = 0;

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tutor.backends.cases.operands import through
 
 import tutor
 from tutor._storage.bits import pack
@@ -25,10 +24,11 @@ from tutor.backends.signatures import SIGNATURES
 from tutor.core.buffer import Buffer
 from tutor.dtype import TABLE, bfloat16, bool_, float16, float32, float64, uint64
 from tutor.ops import gelu
+from tutor.testing.cases.operands import through
 
 TUTOR = Path(tutor.__file__).parent
 NATIVE = TUTOR / "backends" / "simd_cpp"
-EXHAUSTIVE = Path(__file__).parents[1] / "exhaustive" / "expected.cpp"
+EXHAUSTIVE = Path(__file__).parent / "exhaustive" / "expected.cpp"
 
 # ---- gelu ----------------------------------------------------------------------------------------
 
