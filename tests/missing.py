@@ -91,7 +91,7 @@ COUNTS = {
     "nn/test_utils_rnn.py": 76,
     "onnx/test_reading_from_pytorch.py": 6,
     "onnx/test_onnx.py": 150,
-    "optim/test_optim_against_torch.py": 489,
+    "optim/test_optim_against_torch.py": 551,
     "optim/test_group.py": 215,
     "optim/test_lbfgs.py": 40,
     "optim/test_schedules.py": 86,

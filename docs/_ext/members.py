@@ -30,7 +30,6 @@ INNER = {
     "Average": {"share"},
     "Backward": {"arrivals", "order", "owned", "seed", "store", "walk"},
     "DataLoader": {"streams"},
-    "Entered": {"block", "looked_up"},
     "Forward": {"bring_together", "check_writable", "prepare", "remember", "run_into"},
     "GPT2BPE": {"split"},
     "KVCache": {"write"},
@@ -40,6 +39,7 @@ INNER = {
     "Optimizer": {"kept", "narrow"},
     "PythonHolder": {"address", "device", "raw"},
     "Row": {"at", "checked", "named_parts"},
+    "Within": {"block", "ended", "innermost"},
 }
 
 

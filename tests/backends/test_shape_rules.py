@@ -73,5 +73,5 @@ def test_a_rule_in_letters(text: str, shapes: list[Any], wanted: Any) -> None:
 def test_what_to_do_names_the_operands_that_were_given() -> None:
     with pytest.raises(ShapeError) as caught:
         tutor.Tensor.ones(2, 3) @ tutor.Tensor.ones(2, 3)
-    assert caught.value.asked == "matmul of shapes (2, 3), (2, 3)"
+    assert caught.value.asked == "matmul of shapes (2, 3) and (2, 3)"
     assert "x (*, m, k), y (*, k, n), where a letter" in caught.value.do

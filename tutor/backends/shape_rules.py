@@ -209,8 +209,9 @@ class Letters:
         return (*lead, *[sizes[letter][0] for letter in letters])
 
     def _misfit(self, name: str, shapes: Sequence[Shape], found: str) -> ShapeError:
+        between = " and " if len(shapes) == 2 else ", "
         return ShapeError(
-            f"{name} of shapes {', '.join(map(str, shapes))}",
+            f"{name} of shapes {between.join(map(str, shapes))}",
             found,
             f"give {', '.join(self.texts[: len(shapes)])}, where a letter is one size; .T and "
             ".reshape() change a shape",
