@@ -29,7 +29,7 @@ from typing import IO, Any
 
 from tutor.distributed import guard
 from tutor.distributed import ranks as environment
-from tutor.distributed.shared import FAILED, VARIABLE, SharedTransport, framed
+from tutor.distributed.shared import FAILED, VARIABLE, Shared, framed
 from tutor.errors import DomainError
 
 GRACE = 2.0  # seconds for the other ranks to end by themselves after a failure
@@ -121,7 +121,7 @@ class Launcher:
         """Start the ranks in order. Each pair's socket is created with the first of the two, and an
         end is closed here once its rank has it: when the rank ends, no other process holds it."""
         self.guard = _guard()
-        memory = _memory(self.count * 2 * SharedTransport.piece)
+        memory = _memory(self.count * 2 * Shared.piece)
         ends: dict[tuple[int, int], socket.socket] = {}  # (owner, peer)
         for rank in range(self.count):
             for other in range(rank + 1, self.count):

@@ -42,7 +42,7 @@ WORD = 0.5  # seconds for the launcher to report how a rank ended
 LAUNCHER = -1
 
 
-class SharedTransport(Transport):
+class Shared(Transport):
     """One of several ranks that the launcher started."""
 
     name = "shared"
