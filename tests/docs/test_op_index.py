@@ -56,7 +56,7 @@ def test_it_is_what_the_op_does() -> None:
     )
     assert exp.place.file == "tutor/ops/functions.py"
     lines = (DOCS.parent / exp.place.file).read_text(encoding="utf-8").splitlines()
-    assert lines[exp.place.line - 1] == "class Exp(Function):"
+    assert lines[exp.place.line - 1] == "class Exp(RealFunction):"
     assert [k.name for k in op_index.about("linear").kernels] == ["linear"]
     assert op_index.about("permute").kernels == ()
 

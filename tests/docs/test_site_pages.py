@@ -74,6 +74,7 @@ ROWS = {
     "ten small operations, forward and backward": (
         "overhead", "10 operations forward + backward"),
     "one number plus one number": ("overhead", "add of 1 element"),
+    "training step of a small convolutional network, batch of 128": ("cnn", "step SGD batch 128"),
     "GroupNorm of (32, 64, 14, 14), 16 groups, with backward": (
         "layers", "GroupNorm 16 of (32, 64, 14, 14), backward"),
     "LSTM, 16 places of 64 numbers, batch of 32, with backward": (
