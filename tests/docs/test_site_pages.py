@@ -67,7 +67,7 @@ def test_the_readme_counts_what_was_measured() -> None:
 # What the README calls a row of docs/measured.jsonl.
 ROWS = {
     "product of two matrices, 128 x 128": ("matmul", "N = 128"),
-    "the same, 1024 x 1024": ("matmul", "N = 1024"),
+    "the same, 512 x 512": ("matmul", "N = 512"),
     "first layer of MNIST's network, batch of 32": ("matmul", "x Wᵀ 784-128 batch 32"),
     "training step of that network, batch of 128": ("mlp", "step SGD batch 128"),
     "the same, under `@tutor.jit`": ("jit", "step 784-128-10 SGD batch 128"),
