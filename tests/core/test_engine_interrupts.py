@@ -12,13 +12,13 @@ import random
 import signal
 import sys
 import threading
-import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import perf_counter
 from types import FrameType
 from typing import Any
 
+import interrupts
 import pytest
 from cube import Cube
 from plain_blocks import IS_NATIVE, make_plain
@@ -41,32 +41,8 @@ def modes() -> tuple[Any, ...]:
 
 
 def run_until(k: int, function: Callable[[], object], place: list[str] | None = None) -> bool:
-    """Call `function`, with an interrupt before the k-th bytecode in tutor. Was there one? `place`
-    gets the names of the functions that it interrupts."""
-    left = k
-
-    def trace(frame: FrameType, event: str, arg: object) -> Any:
-        nonlocal left
-        if not frame.f_code.co_filename.startswith(PACKAGE):
-            return None
-        frame.f_trace_opcodes = True
-        if event == "opcode":
-            left -= 1
-            if left < 0:
-                if place is not None:
-                    place.extend(each.f_code.co_name for each, _ in traceback.walk_stack(frame))
-                raise KeyboardInterrupt
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        function()
-    except KeyboardInterrupt:
-        pass
-    finally:
-        sys.settrace(before)
-    return left < 0
+    """Call `function`, with an interrupt before the k-th bytecode in tutor. Was there one?"""
+    return interrupts.interrupted(k, function, PACKAGE, place=place)
 
 
 class Scene:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import pickle
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
 import pytest
+from interrupts import interrupted
 
 import tutor
 from tutor import Buffer, Tensor, memory, optim
@@ -451,32 +450,6 @@ def test_an_error_leaves_no_circle() -> None:
 # ---- interrupts ----------------------------------------------------------------------------------
 
 
-def interrupted(k: int, function: Callable[[], object]) -> bool:
-    """Call `function`, with an interrupt before the k-th bytecode in tutor/programs."""
-    left = k
-
-    def trace(frame: FrameType, event: str, arg: object) -> Any:
-        nonlocal left
-        if not frame.f_code.co_filename.startswith(PROGRAMS):
-            return trace if frame.f_back is not None else None
-        frame.f_trace_opcodes = True
-        if event == "opcode":
-            left -= 1
-            if left < 0:
-                raise KeyboardInterrupt
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        function()
-    except KeyboardInterrupt:
-        pass
-    finally:
-        sys.settrace(before)
-    return left < 0
-
-
 # What comes as Python closes a generator is reported and dropped by Python itself, from 3.14 on.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_after_an_interrupt_asking_again_works() -> None:
@@ -499,7 +472,7 @@ def test_after_an_interrupt_asking_again_works() -> None:
     while True:
         tensors = pending()
         last = tensors[::-1]
-        if not interrupted(k, lambda last=last: [t.tolist() for t in last]):
+        if not interrupted(k, lambda last=last: [t.tolist() for t in last], PROGRAMS):
             break
         assert [t.tolist() for t in tensors] == expected, f"interrupted before bytecode {k}"
         k += 1 + k // 40
@@ -512,7 +485,7 @@ def test_an_interrupt_while_a_step_is_noted_leaves_it_noted_or_not() -> None:
         x = Tensor([1.0, 2.0])
         with tutor.lazy():
             before = x * 2
-            there = interrupted(k, lambda x=x: x.add_(1))
+            there = interrupted(k, lambda x=x: x.add_(1), PROGRAMS)
             after = x * 5
         assert before.tolist() == [2.0, 4.0]
         found = x.tolist()
@@ -552,7 +525,7 @@ def test_an_interrupt_as_the_block_is_entered_leaves_no_mode() -> None:
             pass
 
     for k in range(200):
-        if not interrupted(k, enter):
+        if not interrupted(k, enter, PROGRAMS):
             break
     assert mode.get() is None and not WATCHES
     assert 10 < k < 199

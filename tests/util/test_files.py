@@ -10,10 +10,10 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
+from interrupts import interrupted
 
 import tutor
 from tutor import Tensor
@@ -328,23 +328,6 @@ def test_two_runs_at_once_have_a_folder_each(tmp_path):
 # ---- Ctrl-C, at every moment ---------------------------------------------------------------------
 
 
-class InterruptAt:
-    """A trace function: KeyboardInterrupt before the n-th bytecode that runs in these files."""
-
-    def __init__(self, n: int, sources: tuple[str, ...]) -> None:
-        self.left, self.sources = n, sources
-
-    def __call__(self, frame: FrameType, event: str, arg: Any) -> InterruptAt | None:
-        if frame.f_code.co_filename not in self.sources:
-            return None
-        frame.f_trace_opcodes = True
-        if event == "opcode":
-            self.left -= 1
-            if self.left == 0:
-                raise KeyboardInterrupt
-        return self
-
-
 @pytest.fixture
 def quick_disk(monkeypatch):
     """Thousands of files are written here; none of them must outlive a power cut."""
@@ -354,22 +337,14 @@ def quick_disk(monkeypatch):
 def interrupt_everywhere(action: Callable[[], object], after: Callable[[], None]) -> int:
     """Run `action` again and again, interrupted one bytecode later each time, and `after` each
     time; how often it was interrupted until it came to its end."""
-    sources = (files.__file__, checkpoint.__file__)
     n = 0
     while True:
-        n += 1
-        tracer = InterruptAt(n, sources)
-        before = sys.gettrace()
-        sys.settrace(tracer)
         try:
-            action()
-        except KeyboardInterrupt:
-            pass
-        else:
-            return n - 1
+            if not interrupted(n, action, files.__file__, checkpoint.__file__):
+                return n
         finally:
-            sys.settrace(before)
             after()
+        n += 1
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a file unclosed
