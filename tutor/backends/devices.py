@@ -21,8 +21,8 @@ from typing import Any, NoReturn, Protocol
 
 from tutor._storage import bounds_checks, layout
 from tutor._storage.array_like import is_tensor
-from tutor._storage.device_memory import asked, failed, passes, said
-from tutor._storage.memory import empty as empty  # a name of tutor.devices, too
+from tutor._storage.device_memory import CPU, asked, failed, passes, said
+from tutor._storage.memory import empty as empty  # also a name of tutor.devices
 from tutor._storage.memory import held
 from tutor._util.context_settings import Setting, Within
 from tutor._util.keyword_aliases import spelled
@@ -31,8 +31,6 @@ from tutor.backends import registry
 from tutor.backends.registry import Kernel
 from tutor.dtype import DType
 from tutor.errors import DeviceError, TutorError
-
-CPU = registry.DEVICE
 
 
 class Device(Protocol):

@@ -33,7 +33,6 @@ from tutor.errors import DTypeError, KernelNotFound
 
 Kernel = Callable[..., None]
 Table = Mapping[tuple[str, DType], Kernel]
-DEVICE = CPU
 
 
 class Operand(NamedTuple):
@@ -83,7 +82,7 @@ variable = _setting.variable
 in_use: Callable[[], Any] = variable.get  # called for every op, so it runs no Python code
 
 
-def register(name: str, table: Table, device: str = DEVICE) -> None:
+def register(name: str, table: Table, device: str = CPU) -> None:
     """Add or replace the backend `name` for memory of that device. KernelNotFound if a row has no
     signature in signatures.py."""
     unknown = sorted({kernel for kernel, _ in table} - set(SIGNATURES))
@@ -112,7 +111,7 @@ def forget_devices(kind: str) -> None:
 def backend_of(device: str) -> str:
     """The backend whose kernels work on that device's memory. On the host, the one in use; else the
     device's own, named by its kind, or by its full name if it is not the first of its kind."""
-    if device == DEVICE:
+    if device == CPU:
         return current()
     name = device.removesuffix(":0")
     if _devices.get(name) != device:
@@ -150,7 +149,7 @@ def backends() -> list[str]:
     """The names of all backends available here for host memory, as use_backend accepts them.
     Devices have backends of their own: tutor/backends/devices.py."""
     names = {*_tables, *_loaders, *_entry_points()}
-    return sorted(name for name in names if _devices.get(name, DEVICE) == DEVICE)
+    return sorted(name for name in names if _devices.get(name, CPU) == CPU)
 
 
 def table(name: str) -> Table:
@@ -235,7 +234,7 @@ class use_backend(Within[Backend]):  # noqa: N801 - read as a verb: with use_bac
             )
 
 
-def kernel(name: str, dtype: DType, device: str = DEVICE) -> Kernel:
+def kernel(name: str, dtype: DType, device: str = CPU) -> Kernel:
     """`lookup`, cached, on the backend in use for host memory, or on the device's own backend for
     memory on another device."""
     kernels: dict[tuple[str, DType, str], Kernel] = in_use().kernels
@@ -256,7 +255,7 @@ def _forget() -> None:
         backend.kernels = {}
 
 
-def lookup(kernel: str, backend: str, dtype: DType, device: str = DEVICE) -> Kernel:
+def lookup(kernel: str, backend: str, dtype: DType, device: str = CPU) -> Kernel:
     """The kernel of that name for that dtype and device, on that backend. DTypeError if its
     signature excludes the dtype; KernelNotFound if the backend lacks the kernel or works on another
     device. The errors list the alternatives."""
@@ -290,7 +289,7 @@ def _find(kernel: str, backend: str, dtype: DType, device: str) -> Kernel:
             f"{have}; {dtype.name} is there on: {', '.join(others) or 'no backend'}",
             "cast the operands to a dtype that is there, or choose another backend:"
             " with tutor.use_backend(...):"
-            if device == DEVICE
+            if device == CPU
             else "cast the operands to a dtype that is there, or move them to the host:"
             ' x.to("cpu")',
         )

@@ -179,11 +179,11 @@ class Letters:
     """
 
     def __init__(self, text: str) -> None:
+        found = [*OPERAND.finditer(text)]
+        self.texts = [part[0] for part in found]
         *self.operands, self.result = [
-            (name, leading, re.findall("[a-z]", letters))
-            for name, leading, letters in OPERAND.findall(text)
+            (part[1], part[2], re.findall("[a-z]", part[3])) for part in found
         ]
-        self.texts = [found[0] for found in OPERAND.finditer(text)]
 
     def __call__(self, _: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
         """The result's shape. ShapeError if an operand has other axes, or a letter two sizes."""
@@ -200,7 +200,7 @@ class Letters:
                 if known != size:
                     found = f"{letter} is {known} in {first} and {size} in {operand}"
                     raise self._misfit(name, shapes, found)
-        _, leading, letters = self.result
+        leading, letters = self.result[1:]
         lead = leads[0] if leading else ()
         if any(other != lead for other in leads):
             if leading != "*":
@@ -218,11 +218,11 @@ class Letters:
         )
 
 
-_losses = Letters(LETTERS["cross_entropy"])
+RULES = {form: Letters(text) for form, text in LETTERS.items()}
 
 
 def _lost(signature: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
-    losses = _losses(signature, name, shapes, params)
+    losses = RULES["cross_entropy"](signature, name, shapes, params)
     return losses if params["reduction"] == "none" else ()
 
 
@@ -255,8 +255,8 @@ def _cut_to_index(shape: Shape, inputs: tuple[Any, ...], params: Params) -> tupl
 
 
 FORMS: dict[str, Form] = {
-    **{form: Form(Letters(text)) for form, text in LETTERS.items()},
-    "mat_mul": Form(Letters(LETTERS["mat_mul"]), _stretch_leading),
+    **{form: Form(rule) for form, rule in RULES.items()},
+    "mat_mul": Form(RULES["mat_mul"], _stretch_leading),
     "cross_entropy": Form(_lost, params=("reduction",)),
     "elementwise": Form(_stretched, _stretch_all),
     "update": Form(_as_first),

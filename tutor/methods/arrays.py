@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from tutor._storage import bounds_checks
+from tutor._storage.device_memory import CPU
 from tutor.backends import devices
 from tutor.core.buffer import Buffer
 from tutor.dtype import bfloat16
@@ -90,8 +91,8 @@ def from_dlpack(cls: Any, x: Any, device: str | None, copy: bool | None) -> Any:
     """A Tensor over the memory of `x`, or over a copy of it."""
     from tutor.methods import dlpack
 
-    place = devices.CPU if device is None else devices.of(device)
-    if place != devices.CPU and copy is False:
+    place = CPU if device is None else devices.of(device)
+    if place != CPU and copy is False:
         raise dlpack.not_on_cpu(place)
     if hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] != dlpack.CPU[0]:
         raise dlpack.not_on_cpu(x.__dlpack_device__())
@@ -111,4 +112,4 @@ def from_dlpack(cls: Any, x: Any, device: str | None, copy: bool | None) -> Any:
     memory, dtype, shape, strides, offset = dlpack.take(x)
     buf = Buffer.from_memory(memory, dtype=dtype, copy=False)
     t = cls(buf, shape, strides, offset)
-    return t.copy() if copy and place == devices.CPU else t.to(device=place)
+    return t.copy() if copy and place == CPU else t.to(device=place)

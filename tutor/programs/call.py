@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from tutor._storage.array_like import is_scalar
+from tutor._storage.device_memory import CPU
 from tutor._storage.memory import Memory
 from tutor.backends import devices, registry
 from tutor.backends.registry import Operand
@@ -55,7 +56,7 @@ class BufferWindow(NamedTuple):
         that device, which `put_back` copies back."""
         if self.size == len(buf):
             return buf
-        if buf.device != devices.CPU:
+        if buf.device != CPU:
             part = Buffer.empty(self.size, buf.dtype, buf.device)
             self._copy(Operand(part, (self.size,), (1,), 0), self._here(buf))
             return part
@@ -65,7 +66,7 @@ class BufferWindow(NamedTuple):
 
     def put_back(self, part: Buffer, buf: Buffer) -> None:
         """Copy the numbers of a copy made by `over` back to their origin."""
-        if part is not buf and buf.device != devices.CPU:
+        if part is not buf and buf.device != CPU:
             self._copy(self._here(buf), Operand(part, (self.size,), (1,), 0))
 
     def _here(self, buf: Buffer) -> Operand:

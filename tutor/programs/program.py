@@ -22,9 +22,9 @@ from math import prod
 from operator import attrgetter
 from typing import Any, NamedTuple, cast
 
+from tutor._storage.device_memory import CPU
 from tutor._storage.layout import Shape
 from tutor._storage.memory import kept
-from tutor.backends.registry import DEVICE
 from tutor.backends.step import Step
 from tutor.core.buffer import Buffer
 from tutor.dtype import DType
@@ -44,7 +44,7 @@ class Slot:
     __slots__ = ("count", "device", "dtype", "place", "role", "value")
 
     def __init__(
-        self, role: str, count: int, dtype: DType, value: Any = None, device: str = DEVICE
+        self, role: str, count: int, dtype: DType, value: Any = None, device: str = CPU
     ) -> None:
         self.role, self.count, self.dtype, self.value = role, count, dtype, value
         self.place = ""
@@ -191,7 +191,7 @@ class Program:
         names = self.names()
         lines = [
             f"{names[s]}: {s.role} {s.count} x {s.dtype.name}"
-            + (f" on {s.device}" if s.device != DEVICE else "")
+            + (f" on {s.device}" if s.device != CPU else "")
             for s in self.slots
         ]
         for step in self.steps:

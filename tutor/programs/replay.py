@@ -25,6 +25,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from tutor._storage.device_memory import CPU
 from tutor.backends import devices, registry, simd_cpp
 from tutor.backends.registry import Operand, in_use
 from tutor.backends.step import WATCHES, emit
@@ -114,7 +115,7 @@ class Replay:
     def _native(self) -> Any:
         """`run` of the extension's Plan; None if the extension cannot run this Program."""
         slots, numbers = self.program.slots, {s: n for n, s in enumerate(self.program.slots)}
-        if any(slot.device != registry.DEVICE for slot in slots):
+        if any(slot.device != CPU for slot in slots):
             return None  # its steps are enqueued one by one
         places = [(s.count, s.dtype.format, self._place(s)) for s in slots]
         steps = []
@@ -137,7 +138,7 @@ class Replay:
 
     def _noted(self) -> Run | None:
         """A `run` that repeats the commands captured in the first run; None if no device can."""
-        names = {slot.device for slot in self.program.slots} - {registry.DEVICE}
+        names = {slot.device for slot in self.program.slots} - {CPU}
         if len(names) != 1 or os.environ.get("TUTOR_NATIVE") == "0":
             return None
         (name,) = names
@@ -228,7 +229,7 @@ class Replay:
 def check_apart(program: Program, held: Mapping[Slot, Any]) -> None:
     """RecordError if two of the Buffers share memory, and a step of the Program writes there. Only
     borrowed memory can be shared, such as an array that another library made of a Tensor."""
-    here = [(slot, buf) for slot, buf in held.items() if slot.device == registry.DEVICE]
+    here = [(slot, buf) for slot, buf in held.items() if slot.device == CPU]
     borrowed = {slot for slot, buf in here if buf.memory.keep().owner is not None}
     if not borrowed:
         return

@@ -10,7 +10,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from tutor.backends import devices, registry, simd_cpp
+from tutor._storage.device_memory import CPU
+from tutor.backends import devices, simd_cpp
 from tutor.core.buffer import Buffer
 from tutor.methods.tensor import Tensor
 from tutor.programs.call import JitCall, Key, within
@@ -97,7 +98,7 @@ def shortened(trace: Any, caller: Any, where: Key) -> Any:
     extension."""
     _, device, recording, cast = where
     kernels, run = trace.replay.native()
-    at_home = device in (None, devices.CPU) and devices.default() == devices.CPU
+    at_home = device in (None, CPU) and devices.default() == CPU
     if run is None or not at_home or cast is not None:
         return None
     caller.shorten(
@@ -109,4 +110,4 @@ def shortened(trace: Any, caller: Any, where: Key) -> Any:
 
 def _elsewhere(device: str) -> str | None:
     """The name of a device; None for the host."""
-    return None if device == registry.DEVICE else device
+    return None if device == CPU else device

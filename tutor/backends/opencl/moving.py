@@ -38,7 +38,7 @@ from tutor.errors import OutOfRangeError, ShapeError
 OUTSIDE = Body("outside(int64_t *bad, const int64_t *index, low, size)", """
     const int64_t i = index[at];
     if (i < low || i >= size) {
-        bad[0] = 1;  /* several may write: each an index that is none */
+        bad[0] = 1;  /* several may write: each an invalid index */
         bad[1] = i;
     }
 """)  # fmt: skip

@@ -18,7 +18,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tutor.backends.registry import DEVICE, Operand
+from tutor._storage.device_memory import CPU
+from tutor.backends.registry import Operand
 from tutor.backends.step import Step, emit
 from tutor.core.buffer import Buffer
 from tutor.programs.passes.uses import Uses, is_map, may_refuse, reads
@@ -54,7 +55,7 @@ def _one_of(constant: Slot | None, walk: Walk) -> Walk:
 def _number(walk: Walk) -> Any:
     """The number that the walk reads, if it is a single number of a constant on the host; else
     None. (Beside operands on a device, such a number is passed by value.)"""
-    if walk.buf.role != "constant" or 0 in walk.shape or walk.buf.device != DEVICE:
+    if walk.buf.role != "constant" or 0 in walk.shape or walk.buf.device != CPU:
         return None
     alone = all(n == 1 or s == 0 for n, s in zip(walk.shape, walk.strides, strict=True))
     return walk.buf.value[walk.offset] if alone else None

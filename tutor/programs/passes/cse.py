@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable
 
-from tutor.backends.registry import DEVICE
+from tutor._storage.device_memory import CPU
 from tutor.backends.step import Step
 from tutor.programs.passes.uses import Uses, reads, writes
 from tutor.programs.program import Program, Slot, Walk, renamed, walks
@@ -69,7 +69,7 @@ def _equal_constants(program: Program) -> dict[Slot, Slot]:
     first: dict[Hashable, Slot] = {}
     same = {}
     for slot in program.slots:
-        if slot.role == "constant" and slot.count <= SMALL and slot.device == DEVICE:
+        if slot.role == "constant" and slot.count <= SMALL and slot.device == CPU:
             one = first.setdefault((slot.dtype, slot.value.raw.tobytes()), slot)
             if one is not slot:
                 same[slot] = one

@@ -3,7 +3,7 @@
 //
 // A `with` statement looks up __exit__ and keeps the result until it has called it. So the look-up
 // makes a Leave, and entering ties the block to it. If the statement drops the Leave uncalled, the
-// block ends, too: from Python 3.14 on, an interrupt between __enter__ and the block does that.
+// block ends as well: from Python 3.14 on, an interrupt between __enter__ and the block does that.
 #include "engine/settings.hpp"
 
 #include <algorithm>

@@ -128,7 +128,7 @@ struct OnBytes {
         for (int k = 0; k < K; k++) store(to + c + k * L, all[k]);
     }
 
-    // (`partials` is none of those that wait, so columns may be computed twice.)
+    // (`partials` is not one of those that wait, so columns may be computed twice.)
     static void add_lane(const Lane& lane, const Waiting* left, char* partials) {
         if constexpr (IN_TREE) {
             constexpr int L = lanes<Term>, SIDE_BY_SIDE = 4;
