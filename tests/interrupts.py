@@ -16,6 +16,8 @@ def interrupted(
     files whose path begins with one of `where`. Was there one? `place` gets the names of the
     functions that it interrupts. (Python ends a trace when its function raises, so there is one.)
     """
+    if not where:
+        raise ValueError("no files are named in which to interrupt")
     left = k
 
     def trace(frame: FrameType, event: str, arg: object) -> Any:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 from backend_names import BACKENDS
-from test_lazy_buffers import interrupted, ran
+from interrupts import interrupted
+from test_lazy_buffers import PROGRAMS, ran
 
 import tutor
 from tutor import Tensor, memory, registry
@@ -316,7 +317,7 @@ def test_an_interrupt_leaves_all_of_it_as_it_was_or_done() -> None:
             tensors = pending()
             if not remembered:
                 together._latest.clear()
-            if not interrupted(k, lambda last=tensors[::-1]: [t.tolist() for t in last]):
+            if not interrupted(k, lambda last=tensors[::-1]: [t.tolist() for t in last], PROGRAMS):
                 break
             assert [t.tolist() for t in tensors] == expected, f"interrupted before bytecode {k}"
             k += 1 + k // 40
@@ -335,7 +336,7 @@ def test_they_are_done_at_one_instant() -> None:
             first = x * 2
             second = first + 1
         pending = [t.buf.memory.value for t in (first, second)]
-        there = interrupted(k, second.realize)
+        there = interrupted(k, second.realize, PROGRAMS)
         seen.add(done := tuple((v.maker.work is None, v.place.value is None) for v in pending))
         assert done in {((True, False),) * 2, ((False, True),) * 2}
         if not there:
