@@ -32,8 +32,9 @@ from tutor.nn.max_pool import (
     AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d, MaxPool1d, MaxPool2d, MaxPool3d,
     MaxUnpool1d, MaxUnpool2d, MaxUnpool3d,
 )  # fmt: skip
-from tutor.nn.module import Module, Parameter, get_parameters, load_state_dict, state_dict, train
+from tutor.nn.module import Module, get_parameters, load_state_dict, state_dict, train
 from tutor.nn.norm import GroupNorm, LayerNorm, RMSNorm
+from tutor.nn.parameter import Parameter
 from tutor.nn.parts import named_modules, named_tensors
 from tutor.nn.pool import (
     AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AvgPool1d, AvgPool2d, AvgPool3d,

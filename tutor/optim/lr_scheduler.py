@@ -49,6 +49,8 @@ class OneCycleLR(LRScheduler):
     base_momentum and back. DomainError for more than total_steps steps.
     """
 
+    goes_on = False
+
     def __init__(
         self,
         optimizer: Optimizer,
@@ -159,7 +161,8 @@ class SequentialLR(LRScheduler):
 
 
 def checked(of: str, schedulers: Sequence[LRScheduler], optimizer: Any) -> list[LRScheduler]:
-    """The schedules. DomainError unless all are of one formula, `at`, over one optimizer."""
+    """The schedules, with the rates as they were before them. DomainError unless all are of one
+    formula, `at`, over one optimizer."""
     found = list(schedulers)
     alike = all(isinstance(s, LRScheduler) and type(s).write is LRScheduler.write for s in found)
     if not found or not alike or len({id(s.optimizer) for s in found}) > 1 or (
@@ -168,6 +171,8 @@ def checked(of: str, schedulers: Sequence[LRScheduler], optimizer: Any) -> list[
         raise DomainError(f"{of} of {[type(s).__name__ for s in found]}",
                           "it is made of schedules of one formula, over one optimizer",
                           "give such as LinearLR and CosineAnnealingLR")  # fmt: skip
+    for group in found[0].optimizer.param_groups:
+        group["lr"] = group["initial_lr"]
     return found
 
 
