@@ -145,7 +145,7 @@ NATIVE_MUTANTS = [
         only="max_pool2d_grad",
     ),
     Mutant(
-        "inf beside padding makes a weight's gradient nan", f"{CPP}/kernels/conv.cpp",
+        "inf beside padding makes a weight's gradient nan", f"{CPP}/kernels/conv_direct.hpp",
         "if (!careful && xsimd::any(is_nan)) return false;", "",
         AGREE,
         "one infinite pixel spoils gradients of taps that never saw it",
