@@ -135,6 +135,12 @@ FORMS = {
         lambda n: (*[channels(n)] * 3, *[channels(n)[1:2]] * 5),
         EPS, ("small",) * 4 + ("positive",) + ("small",) * 2, 1,
     ),
+    "group_norm": Form(
+        lambda n: ((1, n, 3), (1, n, 3), (n,), (n,)), {**EPS, "groups": 2}, ("small",) * 3, 1
+    ),
+    "group_norm_grad": Form(
+        lambda n: (*[(1, n, 3)] * 3, *[(n,)] * 3), {**EPS, "groups": 2}, ("small",) * 5, 1
+    ),
     "attention": Form(
         lambda n: (heads(n)[1], *heads(n)[0]), HEAD, ("small",) * 5, 1
     ),

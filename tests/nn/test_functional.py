@@ -111,6 +111,7 @@ def test_derivatives_of_windows():
     gradcheck(lambda x: F.max_pool2d(x, 3, 2, 1, ceil_mode=True), apart)
     gradcheck(lambda x: F.avg_pool2d(x, 3, 2, 1, ceil_mode=True), x)
     gradcheck(lambda x: F.adaptive_avg_pool2d(x, (2, 3)), x)
+    gradcheck(lambda x: F.adaptive_avg_pool2d(x, 1), x)
 
 
 @pytest.mark.parametrize("shape", [(5,), (2, 5), (2, 3, 5), (0, 5)])

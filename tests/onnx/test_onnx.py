@@ -242,7 +242,7 @@ def test_every_op_is_written_or_said_not_to_be() -> None:
     left_out = """
         add_at argsort_of atan2 copysign cross_entropy cross_entropy_grad conv2d_weight cummax
         diagonal fold max_pool2d_grad nonzero relu_grad scatter_extreme sigmoid_grad tanh_grad
-        gelu_grad gelu_tanh_grad
+        gelu_grad gelu_tanh_grad softplus_grad silu_grad mish_grad
         bitwise_left_shift bitwise_right_shift attention_grad
         transfer batch_norm dropout
     """  # the last two are for training: evaluated, they are other ops, or none

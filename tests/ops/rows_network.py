@@ -13,6 +13,11 @@ def normed(x, w, b, axes, eps):
     return (x - mean) / np.sqrt(var + eps) * w + b
 
 
+def grouped(x, w, b, groups, eps):
+    h = normed(x.reshape(len(x), groups, -1), 1, 0, -1, eps).reshape(x.shape)
+    return h * w[:, None] + b[:, None]
+
+
 def attended(q, k, v, mask, scale, causal):
     s = scale * q @ np.swapaxes(k, -1, -2) + mask
     if causal:
@@ -34,6 +39,13 @@ CASES = [
          ((5, 2, 3), (5,), (5,)), lambda x, w, b: normed(x.T, w, b, -1, 1e-5)),
     Case("rms_norm", lambda x, w: apply("rms_norm", x, w, eps=0.1), ((3, 4), (4,)),
          lambda x, w: x / np.sqrt((x * x).mean(-1, keepdims=True) + 0.1) * w),
+    *[Case("group_norm",
+           lambda x, w, b, n=n: apply("group_norm", x, w, b, groups=n, eps=0.1),
+           (x, x[1:2], x[1:2]), lambda x, w, b, n=n: grouped(x, w, b, n, 0.1))
+      for x, n in (((2, 6, 5), 3), ((3, 8, 1), 2), ((2, 3, 4), 1), ((2, 4, 3), 4))],
+    Case("group_norm",
+         lambda x, w, b: apply("group_norm", x.permute(2, 1, 0), w, b, groups=2, eps=1e-5),
+         ((3, 4, 2), (4,), (4,)), lambda x, w, b: grouped(x.T, w, b, 2, 1e-5)),
     Case("batch_norm", lambda x, w, b: apply("batch_norm", x, w, b, eps=0.1),
          ((3, 2, 4), (2,), (2,)),
          lambda x, w, b: normed(x, w[:, None], b[:, None], (0, 2), 0.1)),

@@ -47,6 +47,7 @@ MEANT: dict[str, Call] = {
         (numbers(2, 3), numbers(4, 3), numbers(4, 2), numbers(2, 4)),
         {"scale": 0.5, "causal": True},
     ),
+    "group_norm": ((numbers(2, 6, 2), numbers(6), numbers(6)), {"groups": 3, "eps": 0.1}),
     "batch_norm": ((numbers(2, 3, 2), numbers(3), numbers(3)), {"eps": 0.1}),
     "dropout": ((numbers(2, 3),), {"p": 0.5, "at": Tensor([3, 5], dtype="uint64")}),
     "layer_norm": ((numbers(2, 3), numbers(3), numbers(3)), {"eps": 0.1}),

@@ -98,6 +98,9 @@ TABLE_OF_KERNELS = (
     Signature("gelu", "TT", FLOATS, "ulp(4)", "z = x P(X <= x), X standard normal; -0 at -inf"),
     Signature("gelu_tanh", "TT", FLOATS, "ulp(1)",
         "z = x / (1 + e**-(2 sqrt(2/pi) (x + 0.044715 x**3))); -0 at -inf"),
+    Signature("softplus", "TT", FLOATS, "ulp(1)", "z = ln(1 + e**x)"),
+    Signature("silu", "TT", FLOATS, "ulp(3)", "z = x / (1 + e**-x); -0 at -inf"),
+    Signature("mish", "TT", FLOATS, "ulp(1)", "z = x tanh(ln(1 + e**x)); -0 at -inf"),
     Signature("copy", "TT", ALL, "exact", "z = x", work="moves"),
     Signature("cast", "*T", ALL, "exact",
         "z = x in out's dtype: floats round to nearest even, float to integer cuts towards 0 "
@@ -135,6 +138,9 @@ TABLE_OF_KERNELS = (
         "d = g times the slope of gelu at x; ins = (g, x)"),
     Signature("gelu_tanh_grad", "TTT", FLOATS, "ulp(1)",
         "d = g times the slope of gelu_tanh at x; ins = (g, x)"),
+    Signature("softplus_grad", "TTT", FLOATS, "ulp(1)", "d = g * softplus'(x); ins = (g, x)"),
+    Signature("silu_grad", "TTT", FLOATS, "ulp(1)", "d = g * silu'(x); ins = (g, x)"),
+    Signature("mish_grad", "TTT", FLOATS, "ulp(1)", "d = g * mish'(x); ins = (g, x)"),
     Signature("bitwise_and", "TTT", BITS, "exact", "z = x & y, bit by bit"),
     Signature("bitwise_or", "TTT", BITS, "exact", "z = x | y, bit by bit"),
     Signature("bitwise_xor", "TTT", BITS, "exact", "z = x ^ y, bit by bit"),
@@ -246,6 +252,11 @@ TABLE_OF_KERNELS = (
         "mean, var)", ("eps",), form="channel_norm", results=3),
     Signature("batch_norm_grad", "TTTTCCTT", FLOATS, "sum", "the gradients of batch_norm; ins = "
         "(g, x, w, mean, var, dw, db)", ("eps",), form="channel_norm_grad", results=3),
+    Signature("group_norm", "TTTT", FLOATS, "sum", "z = h w + b as in layer_norm, for each group "
+        "of ceil(n / groups) channels, the last may have less, of each example of x (k, n, m); "
+        "ins = (x, w, b)", ("eps", "groups"), form="channel_norm"),
+    Signature("group_norm_grad", "TTTTTT", FLOATS, "sum", "the gradients of group_norm; ins = "
+        "(g, x, w, dw, db)", ("eps", "groups"), form="channel_norm_grad", results=3),
     Signature("attention", "TTTTTC", FLOATS, "sum",
         "z = softmax(scale * q kᵀ + mask) v over the last two axes; if causal, row i sees keys 0 "
         "to i; a row that sees none is 0. ins = (q, k, v, mask, logs), where logs <- ln sum "

@@ -18,6 +18,7 @@ from tutor.ops import (  # noqa: F401 - each enters its classes into OPS
     norm,
     reduce,
     scan,
+    smooth,
     transfer,
     window,
 )

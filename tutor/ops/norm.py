@@ -72,6 +72,36 @@ class RMSNorm(RowNorm):
     kernel, takes, saves, centred = "rms_norm", ("x", "w"), ("x", "w"), False
 
 
+class GroupNorm(RowNorm):
+    """z = h * w + b with h = (x - mean) / sqrt(var + eps) over the places of each group of channels
+    of each example of x (k, c, m); w, b (c)"""
+
+    kernel, takes, saves = "group_norm", ("x", "w", "b"), ("x", "w")
+
+    def settle(self):
+        super().settle()
+        shape, groups = self.inputs[0].shape, self.params["groups"]
+        if len(shape) == 3 and shape[1] % groups:
+            raise ShapeError(
+                f"group_norm of {shape} in {groups} groups",
+                f"{shape[1]} channels do not divide by it",
+                "give a multiple of `groups` as channels, on axis 1",
+            )
+
+    def composed(self, g, x, w):
+        dtype, g, x, w = x.buf.dtype, wide(g), wide(x), wide(w)
+        k, c, m = shape = x.shape
+        groups = self.params["groups"]
+        rows = (k, groups, c // groups * m)
+        away = x.reshape(rows)
+        away = away - away.mean(-1, keepdims=True)
+        root = ((away * away).mean(-1, keepdims=True) + self.params["eps"]).sqrt()
+        h, a = away / root, (g * w.unsqueeze(-1)).reshape(rows)
+        dw = (g * h.reshape(shape)).sum((0, 2))
+        grads = slopes(a, h, root, -1).reshape(shape), dw, g.sum((0, 2))
+        return tuple([t.cast(dtype) for t in grads])
+
+
 class BatchNorm(Op):
     """z = h * w + b with h = (x - mean) / sqrt(var + eps) for each channel of x (k, c, m); w, b (c)
 

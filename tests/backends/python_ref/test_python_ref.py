@@ -341,7 +341,8 @@ OTHER_CASES = {
     "lion": test_lion,
     "fused": test_fused,
     **{f"{norm}{grad}": test_norms
-       for norm in ("layer_norm", "rms_norm", "batch_norm") for grad in ("", "_grad")},
+       for norm in ("layer_norm", "rms_norm", "batch_norm", "group_norm")
+       for grad in ("", "_grad")},
     "attention": test_attention,
     "attention_grad": test_attention,
     "dropout": test_dropout,

@@ -73,6 +73,26 @@ def test_norms(name: str) -> None:
         np.testing.assert_allclose(ours, theirs, 1e-6, 1e-8)
 
 
+def test_group_norm() -> None:
+    """5 channels in 2 groups: 3 and 2."""
+    x, affine, g = drawn(2, 5, 4), [drawn(5) for _ in range(2)], drawn(2, 5, 4)
+
+    def f(x: np.ndarray, w: np.ndarray, b: np.ndarray) -> np.ndarray:
+        parts = []
+        for part in (x[:, :3], x[:, 3:]):
+            away = part - part.mean((1, 2), keepdims=True)
+            parts.append(away / np.sqrt((away * away).mean((1, 2), keepdims=True) + 0.1))
+        return np.concatenate(parts, 1) * w[:, None] + b[:, None]
+
+    params = {"eps": 0.1, "groups": 2}
+    (found,) = results("group_norm", [x.shape], x, *affine, **params)
+    np.testing.assert_allclose(found, f(x, *affine))
+    shapes = [t.shape for t in (x, *affine)]
+    grads = results("group_norm_grad", shapes, g, x, affine[0], **params)
+    for ours, theirs in zip(grads, slopes(f, [x, *affine], g), strict=True):
+        np.testing.assert_allclose(ours, theirs, 1e-6, 1e-8)
+
+
 @pytest.mark.parametrize("causal", [False, True])
 def test_attention(causal: bool) -> None:
     q, k, v, mask, g = (

@@ -81,6 +81,15 @@ def products(*shapes: Callable[[int], tuple[int, int, int]]) -> Cases:
     return cases
 
 
+def few(n: int) -> Iterator[Row]:
+    """Layers of so many rows, of one block of k or two, whose columns fill vectors or do not."""
+    for m in near(n):
+        for dtype in (float32, float64):
+            d = Draw("linear", dtype, m)
+            for k, columns in ((37, 16), (37, 35), (800, 19)):
+                yield "linear", dtype, reduce.layer(d, (m,), k, columns, plain(d), "small")
+
+
 def scans(shape: Callable[[int], tuple[int, ...]], axis: int) -> Cases:
     def cases(n: int) -> Iterator[Row]:
         for m in near(n):
@@ -236,6 +245,7 @@ def norms(shape: Callable[[int], tuple[int, ...]], *names: str) -> Cases:
 
 
 ROW_NORMS = ("layer_norm", "rms_norm", "layer_norm_grad", "rms_norm_grad")
+GROUP_NORMS = ("group_norm", "group_norm_grad")
 CHANNEL_NORMS = ("batch_norm", "batch_norm_grad")
 
 
@@ -287,6 +297,7 @@ CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
         convolutions(lambda n: (1, 1, 2, 2 * n + 2), lambda n: 130),
         convolutions(lambda n: (1, 1, 2, 4), lambda n: n),
     ),
+    "gemm.hpp:FEW": few,
     "gemm.hpp:MC": products(lambda n: (n, 2, 3)),
     "gemm.hpp:PANELS": tuple(
         products(lambda n, rows=rows: (n * rows, 3, 4), lambda n, rows=rows: (n * rows + 1, 3, 4))
@@ -354,7 +365,7 @@ CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
     "attention.hpp:GRAIN": heads(lambda n: (n // 8192, 16, 16, 16, 16)),
     "norm.hpp:GRAIN": (
         norms(lambda n: (n // 64, 64), *ROW_NORMS),
-        norms(lambda n: (3, 3, n // 9), *CHANNEL_NORMS),
+        norms(lambda n: (3, 3, n // 9), *CHANNEL_NORMS, *GROUP_NORMS),
     ),
     "channels.cpp:BESIDE": tuple(
         norms(lambda n, at=at, lanes=lanes: (9, n * lanes + at, 1), *CHANNEL_NORMS)

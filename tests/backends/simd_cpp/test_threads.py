@@ -335,6 +335,8 @@ NORMS = {  # the shapes of out and the results that follow, those of the inputs,
     "layer_norm_grad": ([ROWS, PLACE, PLACE], [ROWS, ROWS, PLACE]),
     "rms_norm": ([ROWS], [ROWS, PLACE]),
     "rms_norm_grad": ([ROWS, PLACE], [ROWS, ROWS, PLACE]),
+    "group_norm": ([IMAGES], [IMAGES, CHANNEL, CHANNEL]),
+    "group_norm_grad": ([IMAGES, CHANNEL, CHANNEL], [IMAGES, IMAGES, CHANNEL]),
     "batch_norm": ([IMAGES, CHANNEL, CHANNEL], [IMAGES, CHANNEL, CHANNEL]),
     "batch_norm_grad": ([IMAGES, CHANNEL, CHANNEL], [IMAGES, IMAGES, *[CHANNEL] * 3]),
     "batch_norm, features": ([(3000, 200, 1), PLACE, PLACE], [(3000, 200, 1), PLACE, PLACE]),
@@ -350,10 +352,11 @@ def test_norms_and_their_gradients_have_the_same_bits(case):
     ins, results = [random(*shape) for shape in inputs], []
     if case.startswith("batch_norm_grad"):
         KERNELS["mul", float32](ins[4], ins[4], ins[4])  # a variance
+    params = {"eps": 1e-5, **({"groups": 5} if case.startswith("group") else {})}
     for count in COUNTS:
         simd_cpp.set_num_threads(count)
         first, *rest = outs = [operand(*shape) for shape in shapes]
-        KERNELS[case.split(",")[0], float32](first, *ins, *rest, eps=1e-5)
+        KERNELS[case.split(",")[0], float32](first, *ins, *rest, **params)
         results.append([bytes(out.buf.raw) for out in outs])
     assert all(any(each) for each in results[0])
     assert results == [results[0]] * len(COUNTS)

@@ -34,9 +34,13 @@ Large = Callable[[Draw, int], Case]
 FUNCTIONS = (
     "sqrt", "sign", "floor", "ceil", "round", "trunc", "exp", "exp2", "expm1", "log", "log2",
     "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh",
-    "acosh", "atanh", "erf", "sigmoid", "gelu", "gelu_tanh",
+    "acosh", "atanh", "erf", "sigmoid", "gelu", "gelu_tanh", "softplus", "silu",
+    "mish",
 )  # fmt: skip
-GRADIENTS = ("relu_grad", "tanh_grad", "sigmoid_grad", "gelu_grad", "gelu_tanh_grad")
+GRADIENTS = (
+    "relu_grad", "tanh_grad", "sigmoid_grad", "gelu_grad", "gelu_tanh_grad", "softplus_grad",
+    "silu_grad", "mish_grad",
+)  # fmt: skip
 PAIRS = ("floor_divide", "remainder", "fmod", "hypot", "atan2", "logaddexp")
 SHIFTS = ("bitwise_left_shift", "bitwise_right_shift")
 REDUCTIONS = ("sum", "prod", "mean", "max", "min", "argmax", "argmin")
