@@ -54,7 +54,18 @@ def adopt(t: Any) -> None:
 
 class ModuleClass(ABCMeta):
     """The class of Module's class: it makes a module's Tensors Parameters when `__init__` ends.
-    (An ABCMeta, so that a module may also be an abstract base class.)"""
+
+    It is an ABCMeta, so that a module may also be an abstract base class. Only then does the class
+    have what ABCMeta stores in it.
+    """
+
+    __instancecheck__, __subclasscheck__ = type.__instancecheck__, type.__subclasscheck__
+
+    def __new__(mcls, name: str, bases: tuple[type, ...], space: Any, **more: Any) -> ModuleClass:
+        abstract = any("_abc_impl" in vars(base) for given in bases for base in given.__mro__)
+        kind: Any = ABCMeta if abstract else type
+        made: ModuleClass = kind.__new__(mcls, name, bases, space, **more)
+        return made
 
     def __call__(cls, *args: Any, **options: Any) -> Any:
         made: Any = cls.__new__(cls, *args, **options)  # type: ignore[arg-type]

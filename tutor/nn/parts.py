@@ -25,27 +25,30 @@ class ModelPart(NamedTuple):
 def parts_of(value: Any, path: str = "", every_name: bool = False) -> Iterator[ModelPart]:
     """`value` and everything reachable from it through attributes, lists, tuples and dicts, in the
     order of insertion; of a Module first the parameters, then the buffers. A Tensor (or a part)
-    that is reachable twice is yielded once, or with `every_name` by each of its paths.
+    that is reachable twice is yielded once, or with `every_name` by each path through Modules,
+    lists, tuples and dicts alone.
 
     An object with a method `named_parts` names its own parts: so the layers of a Sequential are
     `0.weight`, not `layers.0.weight`.
     """
-    return _walk(ModelPart(path, value, ""), set(), every_name)
+    return _walk(ModelPart(path, value, ""), set(), frozenset() if every_name else None)
 
 
-def _walk(part: ModelPart, seen: set[int], every_name: bool) -> Iterator[ModelPart]:
+def _walk(part: ModelPart, seen: set[int], way: frozenset[int] | None) -> Iterator[ModelPart]:
+    """`way`: what this part is in, if only a circle ends the walk; None: what was seen ends it."""
     value, items = part.value, _items(part.value)
-    if items is None or id(value) in seen:
+    if items is None or id(value) in (seen if way is None else way):
         return
     if not callable_value(value):
         seen.add(id(value))
     yield part
-    owner = part.owner if isinstance(value, (dict, list, tuple)) else value
+    inside = isinstance(value, (dict, list, tuple))
+    owner = part.owner if inside else value
+    if way is not None:
+        way = way | {id(value)} if inside or registers(value) else None
     for key, inner in items:
         path = f"{part.path}.{key}" if part.path else str(key)
-        yield from _walk(ModelPart(path, inner, part.path, owner), seen, every_name)
-    if every_name:  # only what is on the way here would be a circle
-        seen.discard(id(value))
+        yield from _walk(ModelPart(path, inner, part.path, owner), seen, way)
 
 
 def _items(value: Any) -> Any:
