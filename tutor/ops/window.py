@@ -14,7 +14,7 @@ from tutor._storage.layout import Shape, axis_of, checked_shape, positive
 from tutor.core.engine import apply, engine
 from tutor.core.op import Op
 from tutor.errors import ShapeError
-from tutor.methods.windows import CONV, conv2d_input
+from tutor.methods.conv_input import CONV, conv2d_input
 
 
 class Conv2d(Op):

@@ -27,53 +27,35 @@ namespace {
 
 // ---- the convolution ----------------------------------------------------------------------------
 
-// Weights as the left factor: rows are outputs, k = (c, i, j).
+// Weights as a matrix with a row for each output: as they lie in memory, if one step leads from
+// each tap to the next, or else copied, in slot 6 of the scratch. Its data is nullptr if memory is
+// out.
 template <class T, class F = Computed<T>>
-struct Weights {
-    const Operand& w;
-    const Window& window;
-    int64_t terms = w.shape[1] * window.taps();
-    // Whether one step leads from each k to the next.
-    bool even_taps = window.h.taps == 1 || w.strides[2] == window.w.taps * w.strides[3];
-    bool even = window.taps() == 1 || w.shape[1] == 1 ||
-                w.strides[1] == window.taps() * (window.w.taps > 1 ? w.strides[3] : w.strides[2]);
-    int64_t step = window.w.taps > 1   ? w.strides[3]
-                   : window.h.taps > 1 ? w.strides[2]
-                                       : w.strides[1];
-
-    Matrix<const T> matrix(int64_t o, int64_t rows) const {
-        return {reinterpret_cast<const T*>(w.data) + o * w.strides[0], rows, terms, w.strides[0],
-                step};
-    }
-    bool is_matrix() const { return even && even_taps; }
-
-    // Packs rows [o, o + rows), k in [p, p + depth), in panels of `height` rows.
-    void pack_panels(int64_t o, int64_t rows, int64_t p, int64_t depth, int64_t height,
-                     F* to) const {
-        if (is_matrix())
-            return pack(matrix(o, rows).block(0, p, rows, depth).transposed(), height, to);
-        const int64_t room = whole_vectors<F>(height) * depth;
-        for (int64_t i = 0; i < rows; i += height, to += room) {
-            const int64_t here = smaller(height, rows - i), width = whole_vectors<F>(here);
-            F* column = to;
-            for (int64_t k = p; k < p + depth; ++k, column += width) {
-                const int64_t t = k % window.taps();
-                const T* from = element<const T>(w, o + i, k / window.taps(), t / window.w.taps) +
-                                t % window.w.taps * w.strides[3];
-                for (int64_t r = 0; r < here; ++r) column[r] = convert<F>(from[r * w.strides[0]]);
-            }
-        }
-    }
-};
+Matrix<const F> weight_matrix(const Operand& w, const Window& window) {
+    const int64_t taps = window.taps(), terms = w.shape[1] * taps, inner = w.strides[3];
+    const bool rows = window.h.taps == 1 || w.strides[2] == window.w.taps * inner;
+    const bool even = rows && (w.shape[1] == 1 || w.strides[1] == taps * inner);
+    if (std::is_same<T, F>::value && (taps == 1 || even))
+        return {reinterpret_cast<const F*>(w.data), w.shape[0], terms, w.strides[0],
+                taps == 1 ? w.strides[1] : inner};
+    F* copy = static_cast<F*>(scratch(6, w.shape[0] * terms * sizeof(F)));
+    if (copy)
+        parallel_each(w.shape[0], terms, CONV_GRAIN / 64, [&](int64_t o) {
+            each_row(w.shape[1], window, [&](int64_t c, int64_t i, int64_t k) {
+                copy_row(window.w.taps, copy + o * terms + k, 1, element<const T>(w, o, c, i),
+                         inner);
+            });
+        });
+    return {copy, w.shape[0], terms, terms, 1};
+}
 
 // The outputs of one band, for `rows` rows of weights from `first` on.
-template <class T>
-bool convolve_band(const Operand& out, const Operand& x, const Weights<T>& weights,
-                   const Band& band, int64_t group_channel, int64_t first, int64_t rows) {
-    using F = Computed<T>;
+template <class T, class F = Computed<T>>
+bool convolve_band(const Operand& out, const Operand& x, Matrix<const F> weights, const Band& band,
+                   int64_t group_channel, int64_t first, int64_t rows) {
     constexpr int64_t L = lanes<F>;
     const Window& window = band.window;
-    const int64_t n = band.images * band.rows * window.w.out, terms = weights.terms;
+    const int64_t n = band.images * band.rows * window.w.out, terms = weights.cols;
     const int64_t blocks = blocks_of(terms), depth = ceil_div(terms, blocks);
     const int64_t height = ceil_div(rows, ceil_div(rows, ROWS));
 
@@ -103,19 +85,15 @@ bool convolve_band(const Operand& out, const Operand& x, const Weights<T>& weigh
         return {slivers, here};
     };
 
-    const bool as_is =
-        std::is_same<T, F>::value && weights.is_matrix() && weights.step == 1 && n <= 4 * SLIVER<F>;
+    const bool as_is = weights.col == 1 && n <= 4 * SLIVER<F>;
     const auto left = [&](int64_t block, int64_t i, int64_t here) -> Panel<F> {
         const int64_t p = block * depth, deep = smaller(depth, terms - p);
-        if (as_is) {
-            const auto a = weights.matrix(first + i, here).block(0, p, here, deep);
-            return {reinterpret_cast<const F*>(a.data), a.row, 1};
-        }
+        if (as_is) return {&weights(first + i, p), weights.row, 1};
         const int64_t room = whole_vectors<F>(height) * deep, index = i / height % PANELS;
         F* packed = static_cast<F*>(scratch(0, PANELS * room * sizeof(F)));
+        const int64_t next = smaller(PANELS * height, rows - i);
         if (packed && index == 0)
-            weights.pack_panels(first + i, smaller(PANELS * height, rows - i), p, deep, height,
-                                packed);
+            pack(weights.block(first + i, p, next, deep).transposed(), height, packed);
         return {packed ? packed + index * room : nullptr, 1, whole_vectors<F>(here)};
     };
 
@@ -137,7 +115,8 @@ template <class T>
 Status convolve_by_product(const Operand& out, const Operand& x, const Operand& w,
                            const Window& window, int64_t groups) {
     const int64_t outputs = out.shape[1] / groups;
-    const Weights<T> weights{w, window};
+    const Matrix<const Computed<T>> weights = weight_matrix<T>(w, window);
+    if (!weights.data) return OUT_OF_MEMORY;
     const Cut bands(window, out.shape[0], NC<Computed<T>>);
     // For several threads the rows of weights are cut as well, if there are too few bands: each
     // part packs all windows anew. No bit depends on it.
@@ -148,7 +127,7 @@ Status convolve_by_product(const Operand& out, const Operand& x, const Operand& 
     const int64_t each = ceil_div(ceil_div(outputs, parts), ROWS) * ROWS;
     parts = ceil_div(outputs, each);
     bool failed = false;
-    parallel_each(groups * bands.count() * parts, each * weights.terms * bands.places(), CONV_GRAIN,
+    parallel_each(groups * bands.count() * parts, each * weights.cols * bands.places(), CONV_GRAIN,
                   [&](int64_t task) {
                       const int64_t group = task / parts / bands.count(),
                                     from = task % parts * each;
