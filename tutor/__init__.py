@@ -29,6 +29,7 @@ from tutor.core.engine.grad_mode import (
     set_grad_enabled,
 )
 from tutor.core.op import OPS, Op
+from tutor.core.op.edges import keep_graph
 from tutor.dtype import TABLE as DTYPES
 from tutor.dtype import (
     bfloat16,
@@ -137,7 +138,8 @@ __all__ = [  # and the names of tutor.functions.__all__
     "enable_grad", "engine", "errors", "eye", "float", "float16", "float32", "float64",
     "from_dlpack", "from_numpy", "full", "functions", "grad", "graph", "half", "hstack",
     "inference_mode", "initial_seed", "int", "int8", "int16", "int32", "int64", "interp",
-    "is_grad_enabled", "isin", "jit", "lazy", "linalg", "linspace", "load", "long", "manual_seed",
+    "is_grad_enabled", "isin", "jit", "keep_graph", "lazy", "linalg", "linspace", "load", "long",
+    "manual_seed",
     "memory", "meshgrid", "multinomial", "nn", "no_grad", "ones", "ones_like", "onnx", "ops",
     "optim", "profile", "promote", "python_ref", "rand", "randint", "randn", "random", "randperm",
     "realize", "registry", "save", "schedule", "searchsorted", "set_backend", "set_default_device",

@@ -378,8 +378,14 @@ NATIVE_MUTANTS = [
         only="overlap or unfold or window or share",
     ),
     Mutant(
+        "nodes keep every operand", f"{CPP}/engine/remember.cpp",
+        "Ref held(keeping > 0 ?", "Ref held(keeping >= 0 ?",
+        "core/test_op_kept.py",
+        "twenty times y + 1 keeps twenty results in memory",
+    ),
+    Mutant(
         "the collector does not look behind what is hidden from it", f"{CPP}/engine/edges.cpp",
-        "if (const int found = Py_TYPE(behind)->tp_traverse(behind, visit, arg)) return found;", "",
+        "if (const int found = Py_TYPE(edge)->tp_traverse(edge, visit, arg)) return found;", "",
         "core/test_op_edges.py",
         "a graph that a hook of its own refers to is never freed",
     ),
@@ -391,8 +397,7 @@ NATIVE_MUTANTS = [
     ),
     Mutant(
         "any number of ops is hidden behind one", f"{CPP}/engine/edges.cpp",
-        "if (edges_of(op)->hidden + more > MOST || !can_be_hidden(behind)) continue;",
-        "if (!can_be_hidden(behind)) continue;",
+        "if (edges_of(op)->hidden + more > MOST) continue;", "",
         "core/test_op_edges.py core/test_engine_depth.py",
         "a walk of the collector through a long graph overflows the stack",
     ),
@@ -517,7 +522,7 @@ NATIVE_MUTANTS = [
     ),
     Mutant(
         "a gradient may be of another dtype", f"{CPP}/engine/walk.cpp",
-        " && dtype_of(gx) == dtype_of(x) &&", " &&",
+        "given.dtypes[dtype_of(gx)] == x.dtype &&", "",
         "functions/test_custom.py",
         "a backward in float64 makes the next step's gradient one, without a word",
         only="not_like",

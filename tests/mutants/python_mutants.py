@@ -55,7 +55,7 @@ PYTHON_MUTANTS = [
     ),
     Mutant(
         "the second gradient takes the place of the first", ENGINE,
-        "pending[node] = gx if before is None else before + gx", "pending[node] = gx",
+        "pending[edge] = gx if before is None else before + gx", "pending[edge] = gx",
         "core/test_engine.py",
         "x * x has slope x: whatever is used twice learns from one use alone",
     ),
@@ -67,9 +67,21 @@ PYTHON_MUTANTS = [
     ),
     Mutant(
         "the graph is kept after the walk", ENGINE,
-        "op.saved, op.inputs, op.states = None, (), ()", "pass",
+        "op.saved, op.edges, op.held, op.states = None, (), (), ()", "pass",
         "core/test_engine.py",
         "activations of every step stay in memory as long as its loss does",
+    ),
+    Mutant(
+        "the graph keeps every operand", "tutor/core/op/edges.py",
+        "return found is True or (found is not False and keeping.get())", "return True",
+        "core/test_op_kept.py",
+        "twenty times y + 1 keeps twenty results in memory",
+    ),
+    Mutant(
+        "a factor is saved, though nobody wants the other's gradient", "tutor/core/op/__init__.py",
+        "[x if i < 0 or needs[i] else nothing() for", "[x for",
+        "core/test_op_kept.py",
+        "y * 2 keeps y",
     ),
     Mutant(
         "a change in place is not noticed", ENGINE,
@@ -144,8 +156,8 @@ PYTHON_MUTANTS = [
     ),
     Mutant(
         "an index_select of one row twice overwrites", "tutor/ops/indexing.py",
-        'return apply("scatter_add", x.like(0), spread, g, axis=axis), None',
-        'return apply("scatter", x.like(0), spread, g, axis=axis), None',
+        'return apply("scatter_add", g.like(0, x.shape), spread, g, axis=axis), None',
+        'return apply("scatter", g.like(0, x.shape), spread, g, axis=axis), None',
         "methods/test_selection.py::test_gradients_add_up_where_an_element_was_chosen_twice",
         "a word that stands in a sentence twice learns from one place alone",
     ),
@@ -813,7 +825,7 @@ PYTHON_MUTANTS = [
     ),
     Mutant(
         "a gradient stays on another device", "tutor/core/engine/backward.py",
-        "return gx if gx.buf.device == x.buf.device else moved(gx, x.buf.device)", "return gx",
+        "return gx if gx.buf.device == x.device else moved(gx, x.device)", "return gx",
         "backends/test_devices.py",
         "an optimizer is asked to move a parameter by a gradient that is elsewhere",
     ),

@@ -68,7 +68,7 @@ class Gather(Indexed):
         return z
 
     def backward(self, g, index):
-        zeros = self.inputs[0].like(0)
+        zeros = g.like(0, self.edges[0].shape)
         return apply("scatter_add", zeros, index, g, axis=self.params["axis"]), None
 
 
@@ -112,8 +112,8 @@ class Scatter(Scattering):
 
     def backward(self, g, index):
         """Overwritten elements get no gradient; of several in one place only the last gets it."""
-        axis, x = self.params["axis"], self.inputs[0]
-        order = type(x).arange(index.numel(), device=x.buf.device).reshape(index.shape)
+        axis, x = self.params["axis"], self.edges[0]
+        order = type(g).arange(index.numel(), device=x.device).reshape(index.shape)
         nobody = order.like(-1, x.shape)
         writer = apply("scatter", nobody, index, order, axis=axis)
         stays = apply("gather", writer, index, axis=axis) == order
@@ -186,7 +186,7 @@ class IndexSelect(Indexed):
         return z.reshape(()) if z is not None and not self.inputs[0].shape else z
 
     def backward(self, g, index):
-        axis, x = self.params["axis"], self.inputs[0]
+        axis, x = self.params["axis"], self.edges[0]
         shape = tuple(-1 if a == axis else 1 for a in range(len(x.shape)))
         spread = index.reshape(shape).expand(g.shape)
-        return apply("scatter_add", x.like(0), spread, g, axis=axis), None
+        return apply("scatter_add", g.like(0, x.shape), spread, g, axis=axis), None

@@ -46,7 +46,7 @@ class RowNorm(Op, abstract=True):
     def backward(self, g, x, w):
         if is_grad_enabled():
             return self.composed(g, x, w)
-        grads = [empty(x, t.shape) for t in self.inputs]
+        grads = [empty(x, t.shape) for t in self.edges]
         dx, *rest = grads
         engine.call(f"{self.name}_grad", x.buf.dtype, dx, g, x, w, *rest, **self.params)
         return tuple(grads)
@@ -57,7 +57,7 @@ class RowNorm(Op, abstract=True):
         root = ((away * away).mean(-1, keepdims=True) + self.params["eps"]).sqrt()
         h, others = away / root, tuple(range(len(x.shape) - 1))
         grads = (slopes(g * w, h, root, -1, self.centred), (g * h).sum(others), g.sum(others))
-        return tuple([t.cast(dtype) for t in grads[: len(self.inputs)]])
+        return tuple([t.cast(dtype) for t in grads[: len(self.edges)]])
 
 
 class LayerNorm(RowNorm):
@@ -132,7 +132,7 @@ class BatchNorm(Op):
     def backward(self, g, x, w):
         if is_grad_enabled():
             return self.composed(g, x, w)
-        dx, dw, db = (empty(x, t.shape) for t in self.inputs)
+        dx, dw, db = (empty(x, t.shape) for t in self.edges)
         engine.call("batch_norm_grad", x.buf.dtype, dx, g, x, w, self.mean, self.var, dw, db,
                     **self.params)  # fmt: skip
         return dx, dw, db

@@ -64,7 +64,8 @@ class Forward:
 
     def remember(self, op: Op, out: TensorBase) -> TensorBase:
         """Make `op` the graph node of `out`, if a graph is wanted."""
-        needs = tuple([x.requires_grad for x in op.inputs])
+        inputs = op.inputs  # for the observers; a recorded op has edges instead
+        needs = tuple([x.requires_grad for x in inputs])
         if True in needs:
             graph = op.differentiable and out.buf.dtype.is_float and is_grad_enabled()
             if graph:

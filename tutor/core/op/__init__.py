@@ -12,7 +12,8 @@ shape and dtype of the result. `saves` lists the values that backward needs. *Ho
 runs is the Engine's business: `Mul(x, y).apply()` hands the Op over, and so does `x * y`. Creating
 an Op computes and checks nothing: all of that happens when it runs.
 
-A recorded Op is a node of the graph: `inputs` are its edges, `saved` the values for backward.
+A recorded Op is a node of the graph: `edges` lead to what made its operands, `saved` are the values
+for backward. Nothing else is kept (edges.py).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from tutor._util.typing import AnyTensor
 from tutor.backends.shape_rules import Form, Rule
 from tutor.backends.signatures import Signature, dtype_of
 from tutor.core.op import catalogue
-from tutor.core.op.edges import Edges
+from tutor.core.op.edges import Edges, edge_to, inputs_of, is_kept, nothing
 from tutor.dtype import DType
 from tutor.errors import DTypeError
 
@@ -51,6 +52,8 @@ class Op(Edges):
     - `takes`: names of the operands; by default those of its `infer`, `layout` or `forward`, else
       x, and y.
     - `saves`: names of operands, and "out", whose values `backward` gets after the gradient.
+    - `saved_for`: {"x": "y"} if the saved x only serves y's gradient: without one it is not saved,
+      and `backward` gets a Tensor of no numbers in its place.
     - `promotes`: operands from this position on are cast to a common dtype; None: none are.
     - `wants_float`: integer operands become float32 first.
     - `defaults`: optional parameters and their defaults.
@@ -66,6 +69,7 @@ class Op(Edges):
     kernel: ClassVar[Any] = None  # its name
     takes: ClassVar[tuple[str, ...]] = ()
     saves: ClassVar[tuple[str, ...]] = ()
+    saved_for: ClassVar[Mapping[str, str]] = {}
     promotes: ClassVar[int | None] = None
     wants_float: ClassVar[bool] = False
     defaults: ClassVar[Mapping[str, Any]] = {}
@@ -74,8 +78,9 @@ class Op(Edges):
     # Derived from these when the class is created: the kernel's row, its form and its parameters;
     # which parameters are accepted (None: any), required, and checked by name; the minimum and
     # maximum number of operands (None: any number); the operand whose dtype selects the kernel; the
-    # positions of the saved values among the inputs (-1 is the output), and a function that picks
-    # them; and which of the methods below the op overrides.
+    # positions of the saved values among the inputs (-1 is the output), a function that picks them,
+    # and the inputs whose gradients want them (-1: any; empty: all are always saved); and which of
+    # the methods below the op overrides.
     signature: ClassVar[Signature]
     form: ClassVar[Form]
     kernel_params: ClassVar[tuple[str, ...]] = ()
@@ -86,6 +91,7 @@ class Op(Edges):
     most: ClassVar[int | None] = None
     key: ClassVar[int] = 0
     save_positions: ClassVar[tuple[int, ...]] = ()
+    save_wants: ClassVar[tuple[int, ...]] = ()
     pick: ClassVar[Any]
     settles: ClassVar[bool] = False
     infers: ClassVar[bool] = False
@@ -95,7 +101,8 @@ class Op(Edges):
     execute: ClassVar[Callable[[Op], Any]]  # runs an Op: set by the Engine
 
     __slots__ = (
-        "hooks", "kept", "needs", "params", "saved", "serial", "shape", "states",
+        "device", "dtype", "held", "hooks", "kept", "needs", "params", "result", "saved", "serial",
+        "shape", "states",
     )  # fmt: skip
 
     def __init_subclass__(cls, abstract: bool = False) -> None:
@@ -103,13 +110,22 @@ class Op(Edges):
         catalogue.read(cls, Op, abstract)
 
     def __init__(self, *inputs: Any, **params: Any) -> None:
-        self.inputs = inputs
+        self.edges = inputs
         self.params = params
         self.saved: tuple[Any, ...] | None = None  # () or more once recorded, None again when freed
 
     def apply(self) -> Any:
         """Run the Op and return its result, which remembers this Op if a gradient may be wanted."""
         return Op.execute(self)
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The operands; those of a recorded Op as far as their numbers still exist (edges.py)."""
+        return self.edges if self.saved is None else inputs_of(self)
+
+    @inputs.setter
+    def inputs(self, operands: tuple[Any, ...]) -> None:
+        self.edges = operands
 
     # ---- called by the Engine, in this order -----------------------------------------------------
 
@@ -160,7 +176,9 @@ class Op(Edges):
     def record(self, out: Any, needs: tuple[bool, ...], serial: int) -> None:
         """Become the node that made `out`. A later op has a higher `serial`, so sorting by it puts
         every op after the ops it depends on."""
-        self.needs, self.serial, self.shape = needs, serial, out.shape
+        self.needs, self.serial, operands = needs, serial, self.edges
+        self.shape, self.dtype, self.device = out.shape, out.buf.dtype, out.buf.device
+        self.result: weakref.ref[AnyTensor] | None = weakref.ref(out)  # while somebody has it
         self.kept: weakref.ref[AnyTensor] | None = None  # the output, if it retains its gradient
         self.hooks: list[Any] | None = None  # called with the output's gradient
         # The output is saved as an alias without its op: `out -> op -> out` would be a cycle, and a
@@ -168,12 +186,18 @@ class Op(Edges):
         self.saved = ()
         self.states: tuple[tuple[Any, ...], ...] = ()  # of the saved values, to detect stale ones
         if at := self.save_positions:
-            saved = self.pick((*self.inputs, out.alias()) if -1 in at else self.inputs)
-            self.saved = saved if len(at) > 1 else (saved,)
+            saved = self.pick((*operands, out.alias()) if -1 in at else operands)
+            saved = saved if len(at) > 1 else (saved,)
+            if self.save_wants:
+                wants = zip(saved, self.save_wants, strict=True)
+                saved = tuple([x if i < 0 or needs[i] else nothing() for x, i in wants])
+            self.saved = saved
             self.states = tuple(map(state_of, self.saved))
+        self.edges = tuple(map(edge_to, operands))
+        self.held: tuple[Any, ...] = operands if is_kept() else ()
 
     def __repr__(self) -> str:
-        parts = [f"{tuple(x.shape)}" for x in self.inputs if hasattr(x, "shape")]
+        parts = [f"{tuple(x.shape)}" for x in self.edges if hasattr(x, "shape")]
         given = {n: v for n, v in self.params.items() if v is not self.defaults.get(n, self)}
         parts += [f"{name}={value}" for name, value in given.items()]
         return f"{type(self).__name__}({', '.join(parts)})"

@@ -66,6 +66,8 @@ def read(cls: Any, base: Any, abstract: bool) -> None:
     if unknown := set(cls.saves) - {*cls.takes, "out"}:
         raise TypeError(f"{cls.__name__} saves {unknown}, its operands are {cls.takes}")
     cls.save_positions = tuple(-1 if n == "out" else cls.takes.index(n) for n in cls.saves)
+    wanted = [cls.saved_for.get(name) for name in cls.saves] if cls.saved_for else []
+    cls.save_wants = tuple(-1 if n is None else cls.takes.index(n) for n in wanted)
     cls.pick = itemgetter(*cls.save_positions) if cls.saves else None
     OPS[cls.name] = cls
     on_op.made(cls)

@@ -43,6 +43,10 @@ bool take_over(PyObject* things) {
         {"serials", &given.serials},
         {"recording", &given.recording},
         {"is_recording", &given.is_recording},
+        {"keeping", &given.keeping},
+        {"is_keeping", &given.is_keeping},
+        {"nothing", &given.nothing},
+        {"host", &given.host},
         {"backend", &given.backend},
         {"kernels_of", &given.kernels_of},
         {"lookup", &given.lookup},
@@ -77,7 +81,9 @@ bool take_over(PyObject* things) {
                      take_class(things, "tensor", "tensor_slots", &given.tensor) &&
                      take_class(things, "buffer", "buffer_slots", &given.buffer) &&
                      take_class(things, "node", "node_slots", &given.node) &&
-                     take_class(things, "in_use", "in_use_slots", &given.in_use);
+                     take_class(things, "in_use", "in_use_slots", &given.in_use) &&
+                     take_class(things, "constant_edge", "constant_edge_slots",
+                                &given.constant_edge);
     return given.ready = given.complete;
 }
 
