@@ -88,6 +88,7 @@ lazy_imports.PLACES.update(
     jit="tutor.programs.jit",
     lazy="tutor.programs.lazy",
     linalg="tutor.linalg",
+    missing_names="tutor.interop.missing_names",
     nn="tutor.nn",
     opencl="tutor.backends.opencl",
     numpy_protocol="tutor.interop.numpy_protocol",
@@ -153,7 +154,10 @@ __all__ += functions.__all__
 def __getattr__(name: str) -> Any:
     """A public name of PLACES, imported when it is first asked for, and kept."""
     if name not in __all__ or name not in lazy_imports.PLACES:
-        raise AttributeError(f"module 'tutor' has no attribute {name!r}")
+        plain = f"module 'tutor' has no attribute {name!r}"
+        if name.startswith("_"):
+            raise AttributeError(plain)
+        raise lazy_imports.load("missing_names").missing(("tutor",), name, plain)
     module = lazy_imports.load(name)
     found = globals()[name] = vars(module).get(name, module)  # what it is called after, or itself
     return found

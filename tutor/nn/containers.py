@@ -12,6 +12,7 @@ from tutor._util import checks
 from tutor._util.keyword_aliases import spelled
 from tutor._util.typing import Axis, Sizes
 from tutor.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
+from tutor.interop.missing_names import of_object
 from tutor.methods.tensor import Tensor
 from tutor.nn.module import Module
 from tutor.nn.parameter import Parameter, attribute, is_parameter
@@ -76,7 +77,7 @@ class Row(Module):
         """A layer by its name."""
         if "layers" in vars(self) and name in self.keys():
             return self.layers[self.keys().index(name)]
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        raise of_object(self, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         known = self.keys() if "layers" in vars(self) else None
@@ -126,6 +127,13 @@ class Row(Module):
         for module in several("extend(modules)", modules):
             self.append(module)
         return self
+
+    __iadd__ = extend
+
+    def __add__(self, other: Iterable[Any]) -> Self:
+        """Another row: these layers, then the others."""
+        both: Self = self[:]
+        return both.extend(other)
 
 
 def several(asked: str, given: Any) -> list[Any]:
@@ -204,7 +212,7 @@ class ModuleDict(Module):
         """A layer by its name."""
         if name in vars(self).get("layers", ()):
             return self.layers[name]
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        raise of_object(self, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         """A Module that is set as an attribute is the layer of that name."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from tutor._storage import bounds_checks
 from tutor._storage.array_like import is_tensor
 from tutor._storage.layout import checked_shape
 from tutor.backends.shape_rules import is_beside
@@ -153,6 +154,7 @@ class Nonzero(Op):
 
     def forward(self, x):
         chosen = x if x.dtype is bool_ else x != 0
+        bounds_checks.opened("how many are true, the shape of t[mask]")
         count = int(chosen.sum().item())
         out = x.over(Buffer.empty(count, int64, x.buf.device), (count,))
         engine.call("nonzero", bool_, out, chosen)

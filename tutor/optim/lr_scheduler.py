@@ -10,6 +10,7 @@ from typing import Any
 from tutor._util import checks
 from tutor._util.keyword_aliases import spelled
 from tutor.errors import DataError, DomainError
+from tutor.interop.missing_names import watch
 from tutor.optim.limits import flag, float_or_nan
 from tutor.optim.optimizer import Optimizer
 from tutor.optim.schedules import (
@@ -259,3 +260,6 @@ class ReduceLROnPlateau:
             raise DataError(asked, found, do)
         for name, value in state.items():
             setattr(self, name, value)
+
+
+watch(__name__)

@@ -94,6 +94,8 @@ class Forward:
         source = source.alias().cast(target.buf.dtype)
         if source.buf.device != target.buf.device and not is_constant(source):
             source = OPS["transfer"](source, device=target.buf.device).apply()
+        while len(source.shape) > len(target.shape) and source.shape[0] == 1:  # as in NumPy
+            source = source[0]
         source = source.expand(target.shape)
         target.buf.touch()
         self.call("copy", target.buf.dtype, target, source)
