@@ -13,14 +13,7 @@ from typing import Any
 from course.compare import kind
 from course.exercise import Judge, exercise, question
 from course.exercises import ch07
-from course.exercises.ch07 import (
-    are_scores,
-    leads_back,
-    needs_tensor,
-    order_kept,
-    same_dtype,
-    weighted,
-)
+from course.exercises.ch07 import leads_back, needs_tensor, order_kept, same_dtype, weighted
 from course.exercises.ch08 import BETAS, RATES, by_adam, follow, gradients, parameters, wrong_decays
 from course.turns import Steps, formed, in_forms, take_turns
 from tutor import data
@@ -1378,7 +1371,6 @@ def check_09_16(judge: Judge, champion: Any) -> None:
             scores = judge.run(partial(champion, pixels[:2]))
             needs_tensor(judge, scores, "for two pictures it gives")
             judge.equal(tuple(scores.shape), (2, 10), given="the shape of the scores of two")
-            are_scores(judge, scores, "two pictures")
             count = in_a_row(scores)
             found = f"{count} products follow one another on the longest way from the pixels to "
             found += f"the scores; at least {LAYERS} are asked for"
