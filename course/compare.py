@@ -44,6 +44,21 @@ def short(value: Any, width: int = WIDTH) -> str:
     return text if len(text) <= width else f"{text[: width * 2 // 3]} ... {text[-width // 4 :]}"
 
 
+def rounded(value: Any) -> Any:
+    """Floats to six digits, in nests too: what a reader can compare."""
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    if isinstance(value, list | tuple):
+        return type(value)(map(rounded, value)) if type(value) in (list, tuple) else value
+    return value
+
+
+def legible(got: Any, expected: Any) -> tuple[Any, Any]:
+    """Both to six digits, unless that hides the difference."""
+    one, other = rounded(got), rounded(expected)
+    return (one, other) if repr(one) != repr(other) else (got, expected)
+
+
 def kind(value: Any) -> str:
     """What a value is, in words: "a list", "an int", "None"."""
     if value is None or value is Ellipsis:
@@ -142,7 +157,8 @@ def _apart(
         elif not (got == expected or (got != got and expected != expected)):
             size = _size(got, expected)
             within = math.isfinite(size) and size <= atol + rtol * _size(expected, 0)
-            words = "" if within else _at(where, f"{short(got)} instead of {short(expected)}")
+            one, other = (got, expected) if within else legible(got, expected)
+            words = "" if within else _at(where, f"{short(one)} instead of {short(other)}")
             yield words, size
     elif depth < DEPTH and any(
         isinstance(expected, nest) and isinstance(got, nest) for nest in (list | tuple, dict)

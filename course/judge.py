@@ -11,22 +11,26 @@ import os
 import re
 import sysconfig
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, TracebackType
 from typing import Any, NoReturn
 
 import tutor
-from course.compare import Difference, Same, advice, close, equal, short, snapshot, what
+from course.compare import Difference, Same, advice, close, equal, legible, short, snapshot, what
 from course.guard import SLOWER, Output, TimeUp, limited, quiet
 from course.limits import MEMORY
+from course.repeat import Call, Calls
 from course.verdict import table
 
 FOLDERS = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
 FOLDERS += [str(Path(tutor.__file__).parent), str(Path(__file__).parent)]
 NOT_THEIRS = ("<frozen", "<ours", *(os.path.join(folder, "") for folder in FOLDERS))
 WHOLE = 5.0 * SLOWER  # seconds for a whole check
+
+
+Mistakes = Mapping[str, Any]  # what it leads to, or a function that works that out
 
 
 class Stop(BaseException):
@@ -48,16 +52,26 @@ class Judge:
         self.compared = 0
         self.called = ""  # the latest call, as one would write it
         self.given = ""  # what it was about, in words
+        self.form = ""  # of the tensors that the check hands out, in words
+        self.rtol, self.atol = 0.0, 0.0  # what that form asks for at least
+        self.calls = Calls()
 
     # ---- running the learner's code ----------------------------------------------------------
 
     def call(
-        self, function: Any, *args: Any, changes: bool = False, given: str = "", **kwargs: Any
+        self,
+        function: Any,
+        *args: Any,
+        changes: bool = False,
+        again: bool = True,
+        given: str = "",
+        **kwargs: Any,
     ) -> Any:
         """function(*args, **kwargs), which must return in time, and leave its arguments alone.
 
-        With `changes=True` it may change them. `given` says what the call is about, where it fails.
-        `Judge.instance(cls, ...)` is the same call.
+        With `changes=True` it may change them; otherwise it is made once more after the next call,
+        and must give the same, unless `again=False`. `given` says what the call is about, where it
+        fails. `Judge.instance(cls, ...)` is the same call.
         """
         if not callable(function):
             self.fail({"got": what(function), "expected": "a function"}, given)
@@ -65,6 +79,8 @@ class Judge:
         passed = [*args, *kwargs.values()]
         names = [*(f"argument {number + 1}" for number in range(len(args))), *kwargs]
         before = [] if changes else [snapshot(arg) for arg in passed]
+        call = Call(function, args, kwargs, self.called)
+        kept = again and not changes and self.calls.begin(call)
         result = self.run(lambda: function(*args, **kwargs))
         for number, was in enumerate(before):
             if snapshot(passed[number]) != was:
@@ -73,9 +89,24 @@ class Judge:
                     "to do": "leave what was passed as it was: work on a copy, or put it back",
                 }
                 raise Stop("changed", table(rows))
+        if kept and (earlier := self.calls.end(call, result)):
+            self._once_more(*earlier, call)
         return result
 
     instance = call
+
+    def _once_more(self, earlier: Call, said: Any, later: Call) -> None:
+        """A call is made again after another one. It must give what it gave before."""
+        rows, when = earlier.changed(said), "after"
+        if not rows:
+            with quiet(Output()):
+                rows, when = limited(earlier.once_more, self.seconds), "once more, after"
+        if not rows:
+            return
+        self.called = earlier.words
+        given = f"{when} {later.words}" if earlier.words != later.words else "once more"
+        why = "look for what all calls share: in the class, a global name, a default, or a cache"
+        self.fail(rows | {"to do": why}, given)
 
     def run(self, function: Callable[[], Any]) -> Any:
         """function(), where that reaches code of the learner: attributes, operators, items."""
@@ -142,10 +173,26 @@ class Judge:
         self._compare(got, expected, lambda: equal(got, expected, signs), given)
 
     def close(
-        self, got: Any, expected: Any, *, given: str = "", rtol: float = 1e-6, atol: float = 1e-9
+        self,
+        got: Any,
+        expected: Any,
+        *,
+        given: str = "",
+        rtol: float = 1e-6,
+        atol: float = 1e-9,
+        mistakes: Mistakes | None = None,
     ) -> None:
-        """Numbers within atol + rtol * |expected|, in nested lists or in what has `.tolist()`."""
-        self._compare(got, expected, lambda: close(got, expected, rtol, atol), given)
+        """Numbers within atol + rtol * |expected|, in nested lists or in what has `.tolist()`.
+
+        `mistakes` gives what known mistakes lead to, by what they are: the one that was made is
+        named.
+        """
+        rtol, atol = max(rtol, self.rtol), max(atol, self.atol)
+
+        def same(other: Any) -> Difference | Same:
+            return close(got, other, rtol, atol)
+
+        self._compare(got, expected, lambda: same(expected), given, lambda: named(same, mistakes))
 
     def that(self, condition: Any, message: str, *, given: str = "") -> None:
         """The condition must hold; the message says what is wrong where it does not."""
@@ -163,11 +210,16 @@ class Judge:
 
     def _about(self, given: str = "") -> dict[str, str]:
         """The rows that a verdict begins with: the latest call, and what it was about."""
-        rows = {"called": self.called, "given": given or self.given}
+        rows = {"called": self.called, "given": given or self.given, "tensors": self.form}
         return {label: text for label, text in rows.items() if text}
 
     def _compare(
-        self, got: Any, expected: Any, compare: Callable[[], Difference | Same], given: str
+        self,
+        got: Any,
+        expected: Any,
+        compare: Callable[[], Difference | Same],
+        given: str,
+        why: Callable[[], str] | None = None,
     ) -> None:
         self.compared += 1
         found = self.run(compare)
@@ -175,6 +227,8 @@ class Judge:
             self.largest = max(self.largest, found)
             return
         got, expected = _shown(got), _shown(expected)
+        if why:  # numbers that need not be exact
+            got, expected = legible(got, expected)
         rows = {"got": short(got) + advice(got), "expected": short(expected)}
         nested = isinstance(expected, list | tuple | dict)
         if found.text.startswith("at "):
@@ -183,6 +237,8 @@ class Judge:
             rows["differs"] = found.text
         if found.largest is not None and nested:
             rows["largest difference"] = f"{found.largest:.6g}"
+        if why and (words := why()):
+            rows["that is"] = words
         self.fail(rows, given)
 
     # ---- what was raised, as far as it is the learner's --------------------------------------
@@ -253,6 +309,17 @@ def own_frames(trace: TracebackType | None) -> list[Frame]:
             found.append(Frame(code, trace.tb_lineno))
         trace = trace.tb_next
     return found
+
+
+def named(same: Callable[[Any], Difference | Same], mistakes: Mistakes | None) -> str:
+    """The known mistake that leads to what an answer gave."""
+    for words, outcome in (mistakes or {}).items():
+        try:
+            if isinstance(same(outcome() if callable(outcome) else outcome), Same):
+                return words
+        except (ArithmeticError, ValueError):  # of a mistake that leads nowhere here
+            continue
+    return ""
 
 
 def place(error: BaseException) -> dict[str, str]:

@@ -113,6 +113,7 @@ def check_00_2(judge: Judge, cls: Any) -> None:
             a, b = judge.instance(cls, x), judge.instance(cls, y)
             judge.called = f"a, b = Value({x}), Value({y}); {words}"
             got = judge.run(partial(make, a, b))
+            judge.run(lambda: cls(9.0) * cls(8.0))  # another one, of which this one knows nothing
             _value(judge, got, cls, words)
             judge.close(got.data, make(x, y), given=f"the data of {words}")
             inputs = got.inputs

@@ -485,6 +485,12 @@ TABLES: tuple[tuple[tuple[int, ...], tuple[int, ...], int], ...] = (
 )
 
 
+ITSELF = (
+    "it is t itself: give a Tensor of its own, also where nothing changes. From chapter 5 on a"
+    " result remembers how it was made, and t would have been made of itself"
+)
+
+
 def _table(facts: tuple[tuple[int, ...], tuple[int, ...], int], dtype: str = "int32") -> Any:
     return Tensor(Buffer(range(30), dtype), *facts)
 
@@ -493,6 +499,7 @@ def _view(judge: Judge, got: Any, t: Any, shape: Any, strides: Any, offset: int)
     """That a result is a view of t, with these facts."""
     judge.that(hasattr(got, "strides"), f"{what(got)}, and not a Tensor")
     judge.that(got.buf is t.buf, "it has a Buffer of its own: numbers were copied")
+    judge.that(got is not t, ITSELF)
     judge.picture(viz.explain(got))
     mine = tuple(got.shape), tuple(got.strides), got.offset
     judge.equal(mine, (tuple(shape), tuple(strides), offset), given="(shape, strides, offset)")

@@ -9,6 +9,7 @@ from typing import Any
 
 from course.compare import snapshot
 from course.exercise import Judge, exercise, question
+from course.exercises.ch02 import ITSELF
 from course.library import ours
 from tutor import viz
 
@@ -46,6 +47,7 @@ def is_view_of(judge: Judge, got: Any, t: Any, given: str) -> None:
         "its Buffer is not that of t: the numbers were copied",
         given=given,
     )
+    judge.that(got is not t, ITSELF, given=given)
     inside = 0 <= got.offset < max(len(t.buf), 1)
     judge.that(inside, f"its offset {got.offset} is outside of the Buffer", given=given)
 
@@ -71,6 +73,7 @@ def without_brackets(judge: Judge, function: Any, t: Any, *args: Any, given: str
     judge.that(same, "t itself is another one afterwards: leave it as it was", given=given)
     said = "it asks for t[...], which is `select`: the exercise is to do without it"
     judge.that(not bare.asked, said, given=given)
+    judge.that(found is not bare, ITSELF, given=given)
     return found
 
 
@@ -360,8 +363,9 @@ def check_03_7(judge: Judge, expand: Any) -> None:
 def check_03_4(judge: Judge, reduce_to: Any) -> None:
     """Each element is the sum of those elements of g that were read from it."""
     cases: list[tuple[Shape, Shape]] = [
-        ((4, 3), (3,)), ((4, 3), (4, 1)), ((4, 3), (1, 3)), ((4, 3), (4, 3)), ((4, 3), (1,)),
-        ((4, 3), ()), ((2, 3, 4), (3, 1)), ((2, 3, 4), (2, 1, 4)), ((2, 1, 4), (1, 4)), ((3,), ()),
+        ((4, 3), (3,)), ((2, 3), (3,)), ((4, 3), (4, 1)), ((4, 3), (1, 3)), ((4, 3), (4, 3)),
+        ((4, 3), (1,)), ((4, 3), ()), ((2, 3, 4), (3, 1)), ((2, 3, 4), (2, 1, 4)), ((2, 1, 4),
+        (1, 4)), ((3,), ()),
         ((0, 3), (3,)), ((3, 3), (3, 1)), ((3, 3), (3,)),
     ]  # fmt: skip
     for large, small in cases:

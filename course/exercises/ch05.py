@@ -485,7 +485,7 @@ def _gradcheck(judge: Judge, gradcheck: Any, lib: Any) -> None:
     def fresh(*rows: list[float]) -> list[Any]:
         return [_leaf(row, lib) for row in rows]
 
-    def ask(f: Any, inputs: list[Any], given: str, **options: float) -> Any:
+    def ask(f: Any, inputs: list[Any], given: str, **options: Any) -> Any:
         values = [t.tolist() for t in inputs]
         got = judge.call(gradcheck, f, *inputs, changes=True, given=given, **options)
         after = [t.tolist() for t in inputs]
@@ -775,22 +775,24 @@ def check_05_10(judge: Judge, Engine: Any) -> None:  # noqa: N803 - a class
     for name in ("run", "order", "backward"):
         judge.that(hasattr(Engine, name), f"Engine has no method {name}")
     lib = library(Engine)
-    engine = judge.instance(Engine)
+    engine, other = judge.instance(Engine), judge.instance(Engine)
     with executing(lib, lambda op: engine.run(op)):
-        _runs(judge, engine, lib)
+        _runs(judge, engine, lib, other)
         _walks(judge, engine, lib)
         _adds(judge, engine, lib)
         _refuses(judge, engine, lib)
-        _switches(judge, engine, lib)
+        _switches(judge, engine, lib, other)
 
 
-def _runs(judge: Judge, engine: Any, lib: Any) -> None:
+def _runs(judge: Judge, engine: Any, lib: Any, other: Any) -> None:
     x = _leaf([1.0, 2.0], lib)
     op = lib.Mul(x, x)
     out = judge.call(engine.run, op, changes=True, given="run, while recording")
     judge.that(isinstance(out, lib.Tensor), "it returns no tensor", given="run")
     judge.that(out.op is op and out.requires_grad, "the result is not recorded", given="run")
     engine.recording = False
+    out = judge.call(other.run, op, changes=True, given="another Engine, which goes on recording")
+    judge.that(out.op is op, "it is not recorded", given="another Engine, which goes on recording")
     out = judge.call(engine.run, op, changes=True, given="run, with recording = False")
     given = "run, with recording = False"
     judge.that(isinstance(out, lib.Tensor), "it returns no tensor", given=given)
@@ -885,13 +887,14 @@ def _refuses(judge: Judge, engine: Any, lib: Any) -> None:
         judge.that(x.grad is None, "a gradient was stored", given=f"backward from {given}")
 
 
-def _switches(judge: Judge, engine: Any, lib: Any) -> None:
+def _switches(judge: Judge, engine: Any, lib: Any, other: Any) -> None:
     for on in (True, False):
         x = _leaf(3.0, lib)
         root = x * x
         engine.recording = on
         judge.call(engine.backward, root, changes=True, given=f"backward, recording was {on}")
         judge.equal(engine.recording, on, given=f"recording after backward, where it was {on}")
+        judge.equal(other.recording, True, given="recording of another Engine, meanwhile")
         engine.recording = True
 
     class Boom(lib.Op):  # type: ignore[misc]  # to mypy, what a learner has written is Any

@@ -16,6 +16,7 @@ from typing import Any
 from course.compare import kind
 from course.exercise import Judge, exercise, question
 from course.library import of, ours
+from course.turns import Steps, formed, in_forms, take_turns
 from tutor import viz
 
 ch06 = ours(6)
@@ -307,49 +308,65 @@ def _walk_back(y: Any, weights: Any) -> None:
     why_ours="The forward is written with tensors, too, and is not recorded op by op, because"
     " `run` records only the op that it was given, and forward is called within it.",
 )
+@in_forms
 def check_06_5(judge: Judge, Swish: Any) -> None:  # noqa: N803 - a class
     """Values, first and second derivatives are right, and the graph has one op in it."""
     judge.that(isinstance(Swish, type), "Swish is no class")
     lib = library(Swish)
     judge.that(issubclass(Swish, lib.Op), "Swish is no subclass of Op")
 
-    def swish(x: Any) -> Any:
-        return judge.run(lambda: Swish(x).apply())
-
     numbers = [0.5, -1.25, 0.0, 3.0]
-    for shape in ((4,), (2, 2)):
-        given = f"x = {numbers}, shape {shape}"
-        x = lib.Tensor(lib.Buffer(numbers, "float64"), shape, requires_grad=True)
-        y = swish(x)
-        judge.that(isinstance(y, lib.Tensor), "forward gives no tensor", given=given)
-        judge.equal(y.shape, shape, given=f"the shape of the result, {given}")
-        judge.equal(y.buf.dtype, "float64", given=f"the dtype of the result, {given}")
-        judge.close(list(y.values()), [_swish(v) for v in numbers], given=given)
-        judge.equal(list(x.values()), numbers, given=f"x afterwards, {given}")
-        judge.that(type(y.op) is Swish, "the result's op is not Swish", given=given)
-        behind = y.op.inputs
-        judge.that(len(behind) == 1 and behind[0] is x, "its input is not x", given=given)
-        weights = lib.Tensor(lib.Buffer([0.5, 2.0, -1.0, 1.5], "float64"), shape)
-        grads = judge.run(partial(y.op.backward, weights))
-        judge.that(
-            isinstance(grads, tuple | list) and len(grads) == 1 and hasattr(grads[0], "buf"),
-            f"backward gives {kind(grads)}; a tuple of one tensor is asked for: return (...,)",
-            given=given,
-        )
-        judge.equal(grads[0].shape, shape, given=f"the shape of the gradient, {given}")
-        judge.run(partial(_walk_back, y, weights))
-        slopes = [(_swish(v + 1e-6) - _swish(v - 1e-6)) / 2e-6 for v in numbers]
-        expected = [w * s for w, s in zip(weights.values(), slopes, strict=True)]
-        judge.close(list(x.grad.values()), expected, given=f"the gradient, weighted, {given}",
-                    rtol=1e-6, atol=1e-8)  # fmt: skip
+    take_turns(*[
+        _swishes(judge, Swish, lib, numbers[::turn], shape)
+        for turn, shape in ((1, (4,)), (-1, (2, 2)), (1, (2, 2)))
+    ])  # fmt: skip
     x = _leaf(numbers, lib)
-    judge.run(lambda: swish(x).sum().backward(create_graph=True))
+    judge.run(lambda: Swish(x).apply().sum().backward(create_graph=True))
     g, x.grad = x.grad, None
     judge.that(g.requires_grad, "backward cannot be differentiated again: write it with tensors")
     judge.run(lambda: g.sum().backward())
     curves = [(_swish(v + 1e-4) - 2 * _swish(v) + _swish(v - 1e-4)) / 1e-8 for v in numbers]
     judge.close(x.grad, curves, given=f"the second derivative at {numbers}", rtol=1e-5, atol=1e-6)
     x.grad = None
+
+
+def _swishes(
+    judge: Judge,
+    op_type: Any,
+    lib: Any,
+    numbers: list[float],
+    shape: tuple[int, ...],
+) -> Steps:
+    """One Swish, forward and back; between them come others."""
+    given = f"x = {numbers}, shape {shape}"
+    x = formed(lib.Tensor(lib.Buffer(numbers, "float64"), shape, requires_grad=True))
+    y = judge.run(lambda: op_type(x).apply())
+    judge.that(isinstance(y, lib.Tensor), "forward gives no tensor", given=given)
+    judge.equal(y.shape, shape, given=f"the shape of the result, {given}")
+    judge.equal(y.buf.dtype, x.buf.dtype, given=f"the dtype of the result, {given}")
+    judge.close(list(y.values()), [_swish(v) for v in numbers], given=given, mistakes={
+        "x / (1 + e ** x): a sign in the exponent": [v / (1 + math.exp(v)) for v in numbers],
+        "1 / (1 + e ** -x), without x": [1 / (1 + math.exp(-v)) for v in numbers],
+    })  # fmt: skip
+    yield
+    judge.equal(list(x.values()), numbers, given=f"x afterwards, {given}")
+    judge.that(type(y.op) is op_type, "the result's op is not Swish", given=given)
+    behind = y.op.inputs
+    judge.that(len(behind) == 1 and behind[0] is x, "its input is not x", given=given)
+    weights = lib.Tensor(lib.Buffer([0.5, 2.0, -1.0, 1.5], "float64"), shape)
+    grads = judge.run(partial(y.op.backward, weights))
+    judge.that(
+        isinstance(grads, tuple | list) and len(grads) == 1 and hasattr(grads[0], "buf"),
+        f"backward gives {kind(grads)}; a tuple of one tensor is asked for: return (...,)",
+        given=given,
+    )
+    judge.equal(grads[0].shape, shape, given=f"the shape of the gradient, {given}")
+    yield
+    judge.run(partial(_walk_back, y, weights))
+    slopes = [(_swish(v + 1e-6) - _swish(v - 1e-6)) / 2e-6 for v in numbers]
+    expected = [w * s for w, s in zip(weights.values(), slopes, strict=True)]
+    judge.close(list(x.grad.values()), expected, given=f"the gradient, weighted, {given}",
+                rtol=1e-6, atol=1e-8)  # fmt: skip
 
 
 # ---- 06.6 ----------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from typing import Any
 from course.compare import kind
 from course.exercise import Judge, exercise, question
 from course.library import of, ours
+from course.turns import Steps, formed, in_forms, scattered, take_turns
 
 Rows = list[list[float]]
 
@@ -64,6 +65,20 @@ def leads_back(judge: Judge, result: Any, x: Any, given: str) -> None:
 
 def weighted(one: Any, other: Any) -> Any:
     return (one * other).sum()
+
+
+def same_dtype(judge: Judge, got: Any, x: Any, given: str) -> None:
+    """A result has the dtype of what it was made from."""
+    judge.equal(got.buf.dtype, x.buf.dtype, given=f"the dtype, {given}")
+
+
+def are_scores(judge: Judge, result: Any, given: str) -> None:
+    """The rows of a result may be any numbers: they are no probabilities already."""
+    found = "in each row its scores are without negative ones and add up to 1: they went through a "
+    found += "softmax, and the loss is going to do that again. Leave the scores as they are"
+    rows = result.reshape(-1, result.shape[-1]).tolist()
+    already = all(min(row) >= 0 and abs(math.fsum(row) - 1) < 1e-4 for row in rows)
+    judge.that(not already, found, given=given)
 
 
 def total_of(layer: Any, x: Any) -> Any:
@@ -126,6 +141,7 @@ def check_07_1(judge: Judge, logsumexp: Any) -> None:
     "so m need not be added again. Its `detach` spares the Engine a walk whose result is 0 anyway: "
     "the result does not depend on the shift.",
 )
+@in_forms
 def check_07_7(judge: Judge, log_softmax: Any) -> None:
     """log_softmax(x) is x minus ln of the sum of e**x of its row, for scores of any size, and
     backward finds the way from it to x."""
@@ -141,20 +157,28 @@ def check_07_7(judge: Judge, log_softmax: Any) -> None:
         ([[0.0, -math.inf, 1.0]], "a class that is ruled out"),
     ]
     for rows, given in cases:
-        got = judge.call(log_softmax, Tensor(rows, dtype="float64"), given=given)
+        x = formed(Tensor(rows, dtype="float64"))
+        got = judge.call(log_softmax, x, given=given)
         needs_tensor(judge, got)
+        same_dtype(judge, got, x, given)
         expected = []
         for row in rows:
             largest = max(row)
             lse = largest + math.log(math.fsum(math.exp(x - largest) for x in row))
             expected.append([x - lse for x in row])
-        judge.close(got, expected, rtol=1e-9, given=given)
+        whole = partial(_without_rows, rows)
+        mistakes = {
+            "x minus the sum of e**x, without its logarithm": partial(shifted, rows, False),
+            "the logarithm of the sum over all rows": whole,
+            "the softmax, without its logarithm": [softmax(row) for row in rows],
+        }
+        judge.close(got, expected, rtol=1e-9, given=given, mistakes=mistakes)
     for rows, mix in (
         ([[2.0, 1.0, -1.0]], [[1.0, 0.0, 0.0]]),
         ([[0.3, -1.2], [2.0, 2.0], [1e4, 9999.0]], [[1.0, -2.0], [0.3, 3.0], [-1.0, 0.5]]),
     ):
         given = "the gradient of the sum of its numbers, each times a factor"
-        x = Tensor(rows, dtype="float64", requires_grad=True)
+        x = formed(Tensor(rows, dtype="float64", requires_grad=True))
         factors = Tensor(mix, dtype="float64")
         got = judge.call(log_softmax, x)
         total = judge.run(partial(weighted, got, factors))
@@ -164,6 +188,17 @@ def check_07_7(judge: Judge, log_softmax: Any) -> None:
             for row, factor in zip(rows, mix, strict=True)
         ]
         judge.close(x.grad, gradient, given=given, atol=1e-8)
+
+
+def shifted(rows: Rows, logarithm: bool) -> Rows:
+    sums = [math.fsum(map(math.exp, row)) for row in rows]
+    return [[x - (math.log(s) if logarithm else s) for x in row]
+            for row, s in zip(rows, sums, strict=True)]  # fmt: skip
+
+
+def _without_rows(rows: Rows) -> Rows:
+    whole = math.log(math.fsum(math.exp(x) for row in rows for x in row))
+    return [[x - whole for x in row] for row in rows]
 
 
 # ---- the loss ------------------------------------------------------------------------------------
@@ -186,6 +221,23 @@ def loss_of(rows: Rows, labels: list[int]) -> float:
         largest = max(row)
         parts.append(largest + math.log(math.fsum(math.exp(x - largest) for x in row)) - row[label])
     return math.fsum(parts) / len(parts)
+
+
+def known_losses(rows: Rows, labels: list[int]) -> dict[str, Any]:
+    """What the mistakes lead to that are made most."""
+    right, n = loss_of(rows, labels), len(rows)
+    return {
+        "the sum over the rows, where their mean is asked for": right * n,
+        "the mean over rows and classes: only the rows count": right / len(rows[0]),
+        "the sign: it is minus the logarithm": -right,
+        "in bits: the natural logarithm is asked for": right / math.log(2),
+        "what a second softmax gives: the logits were probabilities already": partial(
+            loss_of, [softmax(row) for row in rows], labels
+        ),
+        "the probability itself, without a logarithm": math.fsum(
+            softmax(row)[label] for row, label in zip(rows, labels, strict=True)
+        ) / n,
+    }  # fmt: skip
 
 
 def gradient_of(rows: Rows, labels: list[int], factor: float = 1.0) -> Rows:
@@ -212,16 +264,18 @@ def gradient_of(rows: Rows, labels: list[int], factor: float = 1.0) -> Rows:
     why_ours="A table of zeros and ones picks the numbers, by ops that have a derivative already. "
     "Indexing each row would do as well, with an Op more for each picture.",
 )
+@in_forms
 def check_07_8(judge: Judge, cross_entropy: Any) -> None:
     """cross_entropy(logits, labels) is the mean over the rows of -ln p, where p is what the softmax
     of the row gives to its label; a tensor of one number, from which backward can begin."""
     Tensor = own(cross_entropy, "Tensor")
     for rows, labels in LABELLED:
         given = f"{len(rows)} rows of {len(rows[0])} classes, labels {labels}"
-        x = Tensor(rows, dtype="float64", requires_grad=True)
+        x = formed(Tensor(rows, dtype="float64", requires_grad=True))
         loss = judge.call(cross_entropy, x, labels, given=given)
         needs_tensor(judge, loss)
-        judge.close(loss, loss_of(rows, labels), given=given, rtol=1e-7)
+        mistakes = known_losses(rows, labels)
+        judge.close(loss, loss_of(rows, labels), given=given, rtol=1e-7, mistakes=mistakes)
         leads_back(judge, loss, x, given)
         gradient = gradient_of(rows, labels)
         judge.close(x.grad, gradient, given=f"the gradient, {given}", atol=1e-8)
@@ -243,32 +297,51 @@ def check_07_8(judge: Judge, cross_entropy: Any) -> None:
     why_ours="log_softmax(x).exp() is the softmax without overflow. g is there for whoever "
     "multiplies the loss: it is 1 when backward begins at the loss itself.",
 )
+@in_forms
 def check_07_2(judge: Judge, answer: Any) -> None:
     """CrossEntropy(x, labels=...).apply() is the loss, and backward() leaves its gradient in x."""
-    Tensor = own(answer, "Tensor")
     cases = [(rows, labels, 1.0) for rows, labels in LABELLED]
     cases += [([[2.0, 1.0, -1.0], [0.0, 0.5, 1.0]], [1, 0], 3.0)]
-    for rows, labels, factor in cases:
-        given = f"x of shape ({len(rows)}, {len(rows[0])}), labels {labels}"
-        if factor != 1:
-            given += f", and the loss times {factor:g}"
-        x = Tensor(rows, dtype="float64", requires_grad=True)
-        op = judge.instance(answer, x, labels=labels)
-        judge.that(hasattr(op, "apply"), "it makes no Op: a class on top of Op is asked for")
-        loss = judge.run(op.apply)
-        needs_tensor(judge, loss, "apply() gives")
-        judge.close(loss, loss_of(rows, labels), given=f"forward, {given}", rtol=1e-7)
-        grads = judge.run(partial(op.backward, Tensor(factor, dtype="float64")))
-        judge.that(
-            isinstance(grads, tuple | list) and len(grads) == 1 and is_tensor(grads[0]),
-            f"backward gives {kind(grads)}; a tuple of one tensor is asked for: return (...,)",
-            given=given,
-        )
-        shape = tuple(grads[0].shape)
-        judge.equal(shape, tuple(x.shape), given=f"the shape of what backward gives, {given}")
-        leads_back(judge, judge.run(partial(weighted, loss, factor)), x, given)
-        gradient = gradient_of(rows, labels, factor)
-        judge.close(x.grad, gradient, given=f"the gradient, {given}", atol=1e-8)
+    take_turns(*[_cross_entropy(judge, answer, *case) for case in cases])
+
+
+def _cross_entropy(
+    judge: Judge, answer: Any, rows: Rows, labels: list[int], factor: float
+) -> Steps:
+    """One Op, forward and back; between them come others."""
+    Tensor = own(answer, "Tensor")
+    given = f"x of shape ({len(rows)}, {len(rows[0])}), labels {labels}"
+    if factor != 1:
+        given += f", and the loss times {factor:g}"
+    x = formed(Tensor(rows, dtype="float64", requires_grad=True))
+    op = judge.instance(answer, x, labels=labels)
+    judge.that(hasattr(op, "apply"), "it makes no Op: a class on top of Op is asked for")
+    yield
+    loss = judge.run(op.apply)
+    needs_tensor(judge, loss, "apply() gives")
+    judge.close(loss, loss_of(rows, labels), given=f"forward, {given}", rtol=1e-7,
+                mistakes=known_losses(rows, labels))  # fmt: skip
+    yield
+    grads = judge.run(partial(op.backward, Tensor(factor, dtype="float64")))
+    judge.that(
+        isinstance(grads, tuple | list) and len(grads) == 1 and is_tensor(grads[0]),
+        f"backward gives {kind(grads)}; a tuple of one tensor is asked for: return (...,)",
+        given=given,
+    )
+    shape = tuple(grads[0].shape)
+    judge.equal(shape, tuple(x.shape), given=f"the shape of what backward gives, {given}")
+    yield
+    leads_back(judge, judge.run(partial(weighted, loss, factor)), x, given)
+    gradient, n = gradient_of(rows, labels, factor), len(rows)
+    mistakes = {
+        "n times too large: the loss is a mean over n rows": [[n * v for v in r] for r in gradient],
+        "the sign": [[-v for v in r] for r in gradient],
+        "without g, which multiplies it": [[v / factor for v in r] for r in gradient],
+        "the softmax, from which nothing was taken at the right class": [
+            [factor * p / n for p in softmax(row)] for row in rows
+        ],
+    }
+    judge.close(x.grad, gradient, given=f"the gradient, {given}", atol=1e-8, mistakes=mistakes)
 
 
 # ---- layers --------------------------------------------------------------------------------------
@@ -293,7 +366,7 @@ def check_07_3(judge: Judge, glorot: Any) -> None:
     with order_kept():
         for inputs, outputs in ((3, 5), (100, 50), (20, 300)):
             given = f"{inputs} inputs, {outputs} outputs"
-            rows = judge.call(glorot, inputs, outputs)
+            rows = judge.call(glorot, inputs, outputs, again=False)
             is_table = isinstance(rows, list) and all(isinstance(row, list) for row in rows)
             found = f"it gives {kind(rows)}; a list of rows is asked for, each of them a list"
             judge.that(is_table and rows, found, given=given)
@@ -328,7 +401,7 @@ def check_07_3(judge: Judge, glorot: Any) -> None:
                 f"{inner:.0%} of them are nearer to 0 than a / 2; half would be even",
                 given=given,
             )
-            again = judge.call(glorot, inputs, outputs)
+            again = judge.call(glorot, inputs, outputs, again=False)
             found = "two calls give the same weights: is there a seed in it? That is the caller's"
             judge.that(again != rows, found, given=given)
 
@@ -352,53 +425,66 @@ def check_07_3(judge: Judge, glorot: Any) -> None:
 def check_07_9(judge: Judge, answer: Any) -> None:
     """Linear(inputs, outputs) has w, from glorot, and b, of zeros, both watched, and
     layer(x) is x w + b for a batch of rows."""
-    Tensor = own(answer, "Tensor")
+    first: list[Any] = []
     with order_kept():
         random.seed(11)
-        first: list[Any] = []
-        for inputs, outputs in ((3, 40), (5, 2), (1, 4), (3, 40)):
-            given = f"{inputs} inputs, {outputs} outputs"
-            layer = judge.instance(answer, inputs, outputs)
-            parameters: list[Any] = [getattr(layer, name, None) for name in ("w", "b")]
-            w, b = parameters
-            for name, p, shape in (("w", w, (inputs, outputs)), ("b", b, (outputs,))):
-                needs_tensor(judge, p, f"self.{name} is")
-                judge.equal(tuple(p.shape), shape, given=f"the shape of {name}, {given}")
-                judge.that(p.requires_grad, f"{name} is not watched: requires_grad", given=given)
-                found = f"{name} is the result of an op, no leaf: its gradient would not be kept"
-                judge.that(p.op is None, found, given=given)
-            judge.equal(b.tolist(), [0.0] * outputs, given="b, to begin with")
-            bound = math.sqrt(6 / (inputs + outputs))
-            far = max(map(abs, w.values()))
-            found = f"a weight is {far:.4f} away from 0; glorot goes to {bound:.4f} here"
-            judge.that(0 < far <= bound * (1 + 1e-6), found, given=given)
-            for moved in (False, True):
-                if moved:  # as a step of an optimizer does it
-                    given += ", after a step has changed w and b in place"
-                    for k, p in enumerate(parameters):
-                        p.fill([value * 0.5 + i - k for i, value in enumerate(p.values())])
-                rows = [[0.5 * i - j for j in range(inputs)] for i in range(4)]
-                z = judge.call(layer, Tensor(rows), given=given)
-                columns = list(zip(*w.tolist(), strict=True))
-                expected = [
-                    [
-                        math.fsum(a * c for a, c in zip(row, column, strict=True)) + bias
-                        for column, bias in zip(columns, b.tolist(), strict=True)
-                    ]
-                    for row in rows
-                ]
-                judge.close(z, expected, rtol=1e-4, atol=1e-5, given=given)
-            for p in parameters:
-                p.grad = None
-            leads_back(judge, judge.run(partial(total_of, layer, Tensor(rows))),
-                       w, given)  # fmt: skip
-            judge.that(b.grad is not None, "backward left no gradient in b", given=given)
-            judge.close(b.grad, [4.0] * outputs, given=f"the gradient of b, {given}")
-            sums = [[math.fsum(column)] * outputs for column in zip(*rows, strict=True)]
-            judge.close(w.grad, sums, rtol=1e-5, given=f"the gradient of w, {given}")
-            first.append(w)
+        take_turns(*[
+            _linear(judge, answer, *sizes, first) for sizes in ((3, 40), (5, 2), (1, 4), (3, 40))
+        ])  # fmt: skip
         apart = all(w is not first[0] for w in first[1:])
         judge.that(apart, "two layers share one w: make it in __init__, of self")
+        differ = first[0].tolist() != first[-1].tolist()
+        judge.that(differ, "two layers of the same size begin with the same weights")
+
+
+def _linear(judge: Judge, answer: Any, inputs: int, outputs: int, first: list[Any]) -> Steps:
+    """One layer: how it begins, what it gives, and how it learns."""
+    Tensor, given = own(answer, "Tensor"), f"{inputs} inputs, {outputs} outputs"
+    layer = judge.instance(answer, inputs, outputs)
+    yield
+    parameters: list[Any] = [getattr(layer, name, None) for name in ("w", "b")]
+    w, b = parameters
+    for name, p, shape in (("w", w, (inputs, outputs)), ("b", b, (outputs,))):
+        needs_tensor(judge, p, f"self.{name} is")
+        judge.equal(tuple(p.shape), shape, given=f"the shape of {name}, {given}")
+        judge.that(p.requires_grad, f"{name} is not watched: requires_grad", given=given)
+        found = f"{name} is the result of an op, no leaf: its gradient would not be kept"
+        judge.that(p.op is None, found, given=given)
+    first.append(w)
+    judge.equal(b.tolist(), [0.0] * outputs, given="b, to begin with")
+    bound, weights = math.sqrt(6 / (inputs + outputs)), list(w.values())
+    far = max(map(abs, weights))
+    found = f"a weight is {far:.4f} away from 0; glorot goes to {bound:.4f} here"
+    judge.that(0 < far <= bound * (1 + 1e-6), found, given=given)
+    found = f"of {len(weights)} weights only {len(set(weights))} are different: draw each of them"
+    judge.that(len(set(weights)) > len(weights) / 2, found, given=given)
+    yield
+    for moved in (False, True):
+        if moved:  # as a step of an optimizer does it
+            given += ", after a step has changed w and b in place"
+            for k, p in enumerate(parameters):
+                p.fill([value * 0.5 + i - k for i, value in enumerate(p.values())])
+            yield
+        rows = [[0.5 * i - j for j in range(inputs)] for i in range(4)]
+        x = scattered(Tensor(rows)) if moved else Tensor(rows)
+        z = judge.call(layer, x, given=given)
+        columns = list(zip(*w.tolist(), strict=True))
+        expected = [
+            [
+                math.fsum(a * c for a, c in zip(row, column, strict=True)) + bias
+                for column, bias in zip(columns, b.tolist(), strict=True)
+            ]
+            for row in rows
+        ]
+        judge.close(z, expected, rtol=1e-4, atol=1e-5, given=given)
+        yield
+    for p in parameters:
+        p.grad = None
+    leads_back(judge, judge.run(partial(total_of, layer, Tensor(rows))), w, given)
+    judge.that(b.grad is not None, "backward left no gradient in b", given=given)
+    judge.close(b.grad, [4.0] * outputs, given=f"the gradient of b, {given}")
+    sums = [[math.fsum(column)] * outputs for column in zip(*rows, strict=True)]
+    judge.close(w.grad, sums, rtol=1e-5, given=f"the gradient of w, {given}")
 
 
 @exercise(
@@ -419,50 +505,59 @@ def check_07_9(judge: Judge, answer: Any) -> None:
 )
 def check_07_10(judge: Judge, answer: Any) -> None:
     """MLP(4, 5, 3) is Linear(4, 5), relu, Linear(5, 3); parameters() are w and b of each layer."""
-    Tensor = own(answer, "Tensor")
     with order_kept():
         random.seed(12)
-        for sizes in ((2, 3), (4, 5, 3), (3, 4, 4, 2)):
-            given = f"the sizes {sizes}"
-            model = judge.instance(answer, *sizes)
-            layers = getattr(model, "layers", None)
-            found = f"self.layers is {kind(layers)}; a list of the layers is asked for"
-            judge.that(isinstance(layers, list), found, given=given)
-            found = f"{given} make {len(sizes) - 1} layers, and there are {len(layers or [])}"
-            judge.that(len(layers or []) == len(sizes) - 1, found)
-            own_ones = []
-            for layer, m, n in zip(layers or [], sizes, sizes[1:], strict=False):
-                judge.that(is_tensor(getattr(layer, "w", None)), "a layer has no w", given=given)
-                judge.equal(tuple(layer.w.shape), (m, n), given=f"a layer's w, for {given}")
-                own_ones += [layer.w, layer.b]
-            found = "two layers are one and the same object"
-            judge.that(len(set(map(id, own_ones))) == 2 * len(sizes) - 2, found, given=given)
-            for k, p in enumerate(own_ones):  # biases that are not 0, to be seen
-                p.fill([value + 0.1 * (k % 3 - 1) for value in p.values()])
-            rows = [[math.sin(3 * i + 2 * j) for j in range(sizes[0])] for i in range(5)]
-            expected = rows
-            for at in range(0, len(own_ones), 2):
-                columns = list(zip(*own_ones[at].tolist(), strict=True))
-                biases = own_ones[at + 1].tolist()
-                last = at + 2 == len(own_ones)
-                z = [
-                    [
-                        math.fsum(a * c for a, c in zip(row, column, strict=True)) + bias
-                        for column, bias in zip(columns, biases, strict=True)
-                    ]
-                    for row in expected
-                ]
-                expected = z if last else [[max(v, 0.0) for v in row] for row in z]
-            for _ in range(2):
-                got = judge.call(model, Tensor(rows), given=given)
-                judge.close(got, expected, rtol=1e-4, atol=1e-5, given=given)
-            parameters = judge.run(partial(parameters_of, model))
-            found = f"parameters() gives {kind(parameters)}; a list is asked for"
-            judge.that(isinstance(parameters, list), found, given=given)
-            found = f"parameters() has {len(parameters)} tensors, and there are {len(own_ones)}"
-            judge.that(len(parameters) == len(own_ones), found, given=given)
-            found = "parameters() are not the tensors that the layers compute with, in their order"
-            judge.that(list(map(id, parameters)) == list(map(id, own_ones)), found, given=given)
+        take_turns(*[
+            _mlp(judge, answer, sizes) for sizes in ((2, 3), (4, 5, 3), (3, 4, 4, 2))
+        ])  # fmt: skip
+
+
+def _mlp(judge: Judge, answer: Any, sizes: tuple[int, ...]) -> Steps:
+    """One network: its layers, what it gives, and its parameters."""
+    Tensor = own(answer, "Tensor")
+    given = f"the sizes {sizes}"
+    model = judge.instance(answer, *sizes)
+    yield
+    layers = getattr(model, "layers", None)
+    found = f"self.layers is {kind(layers)}; a list of the layers is asked for"
+    judge.that(isinstance(layers, list), found, given=given)
+    found = f"{given} make {len(sizes) - 1} layers, and there are {len(layers or [])}"
+    judge.that(len(layers or []) == len(sizes) - 1, found)
+    own_ones = []
+    for layer, m, n in zip(layers or [], sizes, sizes[1:], strict=False):
+        judge.that(is_tensor(getattr(layer, "w", None)), "a layer has no w", given=given)
+        judge.equal(tuple(layer.w.shape), (m, n), given=f"a layer's w, for {given}")
+        own_ones += [layer.w, layer.b]
+    found = "two layers are one and the same object"
+    judge.that(len(set(map(id, own_ones))) == 2 * len(sizes) - 2, found, given=given)
+    for k, p in enumerate(own_ones):  # biases that are not 0, to be seen
+        p.fill([value + 0.1 * (k % 3 - 1) for value in p.values()])
+    rows = [[math.sin(3 * i + 2 * j) for j in range(sizes[0])] for i in range(5)]
+    expected = rows
+    for at in range(0, len(own_ones), 2):
+        columns = list(zip(*own_ones[at].tolist(), strict=True))
+        biases = own_ones[at + 1].tolist()
+        last = at + 2 == len(own_ones)
+        z = [
+            [
+                math.fsum(a * c for a, c in zip(row, column, strict=True)) + bias
+                for column, bias in zip(columns, biases, strict=True)
+            ]
+            for row in expected
+        ]
+        expected = z if last else [[max(v, 0.0) for v in row] for row in z]
+    for x in (Tensor(rows), scattered(Tensor(rows))):
+        yield
+        got = judge.call(model, x, given=given)
+        judge.close(got, expected, rtol=1e-4, atol=1e-5, given=given)
+    yield
+    parameters = judge.run(partial(parameters_of, model))
+    found = f"parameters() gives {kind(parameters)}; a list is asked for"
+    judge.that(isinstance(parameters, list), found, given=given)
+    found = f"parameters() has {len(parameters)} tensors, and there are {len(own_ones)}"
+    judge.that(len(parameters) == len(own_ones), found, given=given)
+    found = "parameters() are not the tensors that the layers compute with, in their order"
+    judge.that(list(map(id, parameters)) == list(map(id, own_ones)), found, given=given)
 
 
 @exercise(
@@ -526,6 +621,7 @@ def message_of(function: Any, *args: Any) -> str:
     why_ours="The message says what was found and what to do, with both shapes in it: whoever "
     "reads it is looking at two names, and does not know which one is wrong.",
 )
+@in_forms
 def check_07_5(judge: Judge, mse: Any) -> None:
     """mse is the mean square for tensors of one shape, and a ValueError for any others."""
     Tensor, zeros = own(mse, "Tensor"), own(mse, "zeros")
@@ -535,11 +631,20 @@ def check_07_5(judge: Judge, mse: Any) -> None:
         ([[1.0, 2.0], [3.0, 4.0]], [[0.0, 2.0], [3.0, 8.0]]),
         ([[1.0, 2.0, 0.5]], [[0.0, 4.0, 0.0]]),
     ):
-        predictions = Tensor(rows, dtype="float64", requires_grad=True)
-        targets = Tensor(wanted, dtype="float64")
+        predictions = formed(Tensor(rows, dtype="float64", requires_grad=True))
+        targets = formed(Tensor(wanted, dtype="float64"))
         away = [p - t for p, t in zip(predictions.values(), targets.values(), strict=True)]
         loss = judge.call(mse, predictions, targets)
-        judge.close(loss, math.fsum(d * d for d in away) / len(away))
+        squares = math.fsum(d * d for d in away)
+        mistakes = {
+            "the sum, where the mean is asked for": squares,
+            "half of it": squares / len(away) / 2,
+            "the mean over the rows alone": squares / predictions.shape[0],
+            "the root of it": math.sqrt(squares / len(away)),
+            "the mean of the differences, without a square": math.fsum(away) / len(away),
+            "the mean of their sizes, without a square": math.fsum(map(abs, away)) / len(away),
+        }
+        judge.close(loss, squares / len(away), mistakes=mistakes)
         judge.that(hasattr(loss, "backward"), "the loss is no tensor, so it has no gradient")
         leads_back(judge, loss, predictions, "the predictions")
         gradient = Tensor([2 * d / len(away) for d in away], dtype="float64")
@@ -629,6 +734,7 @@ def check_07_6(judge: Judge, answer: Any) -> None:
     why_ours="Only the table differs from cross_entropy's, and with a share of 0 they are the "
     "same. The gradient is what you said, minus what was asked for, again.",
 )
+@in_forms
 def check_07_s1(judge: Judge, smoothed: Any) -> None:
     """smoothed(logits, labels, share) is the mean cross-entropy against targets of which the right
     class has 1 - share, and all classes together, the right one too, divide share evenly."""
@@ -639,7 +745,7 @@ def check_07_s1(judge: Judge, smoothed: Any) -> None:
         strict=True,
     ):
         given = f"{len(rows)} rows of {len(rows[0])} classes, share {share}"
-        x = Tensor(rows, dtype="float64", requires_grad=True)
+        x = formed(Tensor(rows, dtype="float64", requires_grad=True))
         loss = judge.call(smoothed, x, labels, share, given=given)
         needs_tensor(judge, loss)
         classes = len(rows[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import struct
@@ -13,6 +14,7 @@ from course.compare import kind
 from course.exercise import Judge, exercise, question
 from course.exercises import ch07
 from course.exercises.ch07 import needs_tensor, order_kept
+from course.turns import Steps, formed, in_forms, scattered, take_turns
 
 Numbers = list[list[float]]
 
@@ -152,6 +154,7 @@ class Identity:
     why_ours="Only the forward pass is under `no_grad`, because only there are ops. A truth counts "
     "as 1 when it is added.",
 )
+@in_forms
 def check_08_8(judge: Judge, accuracy: Any) -> None:
     """accuracy(model, images, labels) is the share, from 0 to 1, of the rows whose largest score is
     at their label; it leaves no graph."""
@@ -166,9 +169,18 @@ def check_08_8(judge: Judge, accuracy: Any) -> None:
     for rows, labels in cases:
         model = Identity(accuracy, len(rows[0]))
         given = f"scores {rows}"
-        got = judge.call(accuracy, model, Tensor(rows), labels, changes=True, given=given)
+        images = formed(Tensor(rows))
+        got = judge.call(accuracy, model, images, labels, changes=True, given=given)
         right = sum(row.index(max(row)) == label for row, label in zip(rows, labels, strict=True))
-        judge.close(got, right / len(rows), rtol=1e-6, given=given)
+        mistakes = {
+            "how many are right; the share is asked for": float(right),
+            "the share of 100": 100 * right / len(rows),
+            "the share of those that are read wrong": 1 - right / len(rows),
+            "the share where the smallest score is at the label": math.fsum(
+                row.index(min(row)) == label for row, label in zip(rows, labels, strict=True)
+            ) / len(rows),
+        }  # fmt: skip
+        judge.close(got, right / len(rows), rtol=1e-6, given=given, mistakes=mistakes)
         found = "the Engine has recorded it: of ten thousand pictures that is a lot of memory, for "
         judge.that(not model.graphs, f"{found}nothing. Which block records nothing?", given=given)
 
@@ -295,6 +307,20 @@ def check_08_10(judge: Judge, batches: Any) -> None:
         judge.that(orders[2] != orders[3], "a second epoch has the same order as the first")
         found = "after random.seed(1) the order is another one each time: take it from `random`"
         judge.that(orders[0] == orders[1], found)
+        neighbours = sum(abs(a - b) == 1 for a, b in itertools.pairwise(orders[0]))
+        found = (
+            f"{neighbours} of 40 pictures come right beside their neighbour in the file: shuffle "
+        )
+        judge.that(neighbours < 15, f"{found}the pictures, not where they begin, or the batches")
+        counts = [[0] * 4 for _ in range(4)]
+        for _ in range(300):
+            for place, label in enumerate(label for _, labels in epoch(4, 3) for label in labels):
+                counts[label - 100][place] += 1
+        for i, row in enumerate(counts):
+            found = (
+                f"in 300 epochs of 4 pictures, number {i} came {row} times at each place; about "
+            )
+            judge.that(max(abs(n - 75) for n in row) < 37, f"{found}75 times each is even")
 
 
 def idx(shape: tuple[int, ...], first: int = 0) -> bytes:
@@ -362,13 +388,14 @@ def check_08_12(judge: Judge, add_: Any) -> None:
         ("columns and rows exchanged", (3, 2), (1, 3), 0),
         ("a single number", (), (), 4),
     ):
-        for watched in (False, True):
-            base = Tensor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], dtype="float64")
+        for watched, dtype in ((False, "float64"), (True, "float32")):
+            base = Tensor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], dtype=dtype)
             t = Tensor(base.buf, shape, strides, offset)
             t.requires_grad = watched
             places = t.positions()
-            change = Tensor(own(add_, "zeros")(shape, "float64").buf, shape)
+            change = Tensor(own(add_, "zeros")(shape, dtype).buf, shape)
             change.fill([0.5 * i - 1.25 for i in range(change.numel())])
+            change = scattered(change) if watched else change
             amounts = list(change.values())
             expected = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
             for p, amount in zip(places, amounts, strict=True):
@@ -389,7 +416,7 @@ def parameters(answer: Any) -> list[Any]:
     Tensor = own(answer, "Tensor")
     return [
         Tensor([[1.0, -2.0, 0.5], [0.0, 3.0, -1.0]], dtype="float64", requires_grad=True),
-        Tensor([0.25, -0.5], dtype="float64", requires_grad=True),
+        scattered(Tensor([0.25, -0.5], dtype="float64", requires_grad=True)),
     ]
 
 
@@ -426,8 +453,9 @@ def remembered(optimizer: Any) -> int:
 
 
 def follow(
-    judge: Judge, answer: Any, optimizer: Any, moved: list[Any], lr: float, expected: list[Numbers]
-) -> None:
+    judge: Judge, answer: Any, optimizer: Any, moved: list[Any], lr: float, expected: list[Numbers],
+    mistakes: dict[str, list[Numbers]] | None = None,
+) -> Steps:  # fmt: skip
     """Let the optimizer make its steps; after each of them the parameters must be as expected."""
     Tensor = own(answer, "Tensor")
     memory, history, rate = [p.buf for p in moved], [], lr
@@ -444,6 +472,7 @@ def follow(
             p.grad = Tensor(own(answer, "Buffer")(numbers, "float64"), p.shape)
             arrived.append(p.grad)
         judge.run(optimizer.step)
+        yield
         for i, (p, numbers) in enumerate(zip(moved, wanted, strict=True)):
             given = f"the {('first', 'second')[i]} parameter after step {step + 1}{told}"
             given += f", with the gradient {gradients(step)[i]}"
@@ -454,7 +483,9 @@ def follow(
                 "it has not moved: `p = p - ...` makes a new tensor, add_(p, ...) changes this one",
                 given=given,
             )
-            judge.close(list(p.values()), numbers, given=given, rtol=1e-6, atol=1e-12)
+            known = {words: way[step][i] for words, way in (mistakes or {}).items()}
+            judge.close(list(p.values()), numbers, given=given, rtol=1e-6, atol=1e-12,
+                        mistakes=known)  # fmt: skip
             judge.that(p.grad is None, "the gradient was not cleared", given=given)
             judge.that(p.op is None and p.requires_grad, "the step is in the graph", given=given)
             judge.that(
@@ -496,37 +527,64 @@ def follow(
 def check_08_1(judge: Judge, answer: Any) -> None:
     """step() moves each parameter by -lr * v in place, and clears its gradient."""
     choices: list[dict[str, Any]] = [{}, {"momentum": 0.9}, {"momentum": 0.5}]
+    cases = []
     for options in choices:
         momentum = options.get("momentum", 0.0)
         moved = parameters(answer)
-        numbers, v = [list(p.values()) for p in moved], [[0.0] * p.numel() for p in moved]
-        expected = []
-        for step in range(5):
-            lr = 0.1 * RATES[step]
-            for i, gradient in enumerate(gradients(step)):
-                v[i] = [momentum * a + g for a, g in zip(v[i], gradient, strict=True)]
-                numbers[i] = [x - lr * a for x, a in zip(numbers[i], v[i], strict=True)]
-            expected.append([list(row) for row in numbers])
+        start = [list(p.values()) for p in moved]
+        mistakes = {
+            "up the slope: the step goes against the gradient": by_velocity(start, momentum, -1.0),
+            "v = momentum v + (1 - momentum) grad, where grad is added whole": by_velocity(
+                start, momentum, share=1 - momentum
+            ),
+            "v = momentum v + lr grad: a new lr then comes too late": by_velocity(
+                start, momentum, inside=True
+            ),
+        }
         optimizer = judge.instance(answer, moved, 0.1, **options)
-        follow(judge, answer, optimizer, moved, 0.1, expected)
+        expected = by_velocity(start, momentum)
+        cases.append(follow(judge, answer, optimizer, moved, 0.1, expected, mistakes))
+    take_turns(*cases)
+
+
+def by_velocity(
+    start: Numbers, momentum: float, sign: float = 1.0, share: float = 1.0, inside: bool = False
+) -> list[Numbers]:
+    """Where the steps of SGD lead, in floats; or those of a mistake."""
+    numbers, v, expected = [list(row) for row in start], [[0.0] * len(row) for row in start], []
+    for step in range(5):
+        lr = 0.1 * RATES[step]
+        for i, gradient in enumerate(gradients(step)):
+            added = share * (lr if inside else 1.0)
+            v[i] = [momentum * a + added * g for a, g in zip(v[i], gradient, strict=True)]
+            rate = sign * (1.0 if inside else lr)
+            numbers[i] = [x - rate * a for x, a in zip(numbers[i], v[i], strict=True)]
+        expected.append([list(row) for row in numbers])
+    return expected
 
 
 def by_adam(
-    start: Numbers, lr: float, betas: tuple[float, float], eps: float, decay: float = 0.0
-) -> list[Numbers]:
-    """Where Adam's steps lead, in floats."""
+    start: Numbers, lr: float, betas: tuple[float, float], eps: float, decay: float = 0.0,
+    corrected: bool = True, eps_inside: bool = False, decay_as_gradient: bool = False,
+) -> list[Numbers]:  # fmt: skip
+    """Where Adam's steps lead, in floats; or those of a mistake."""
     (b1, b2), numbers, expected = betas, [list(row) for row in start], []
     m, v = [[0.0] * len(row) for row in start], [[0.0] * len(row) for row in start]
     for step in range(5):
         t, rate = step + 1, lr * RATES[step]
+        c1, c2 = (1 - b1**t, 1 - b2**t) if corrected else (1.0, 1.0)
+        outside, inside = (0.0, eps) if eps_inside else (eps, 0.0)
         for i, gradient in enumerate(gradients(step)):
+            shrink = decay
+            if decay_as_gradient:
+                gradient = [g + decay * x for g, x in zip(gradient, numbers[i], strict=True)]
+                shrink = 0.0
             m[i] = [b1 * a + (1 - b1) * g for a, g in zip(m[i], gradient, strict=True)]
             v[i] = [b2 * a + (1 - b2) * g * g for a, g in zip(v[i], gradient, strict=True)]
             numbers[i] = [
-                x - rate * decay * x
-                - rate * (a / (1 - b1**t)) / (math.sqrt(s / (1 - b2**t)) + eps)
+                x - rate * shrink * x - rate * (a / c1) / (math.sqrt(s / c2 + inside) + outside)
                 for x, a, s in zip(numbers[i], m[i], v[i], strict=True)
-            ]  # fmt: skip
+            ]
         expected.append([list(row) for row in numbers])
     return expected
 
@@ -554,12 +612,25 @@ def check_08_2(judge: Judge, answer: Any) -> None:
         {"lr": 0.1, "betas": (0.5, 0.75)},
         {"lr": 0.01, "eps": 0.1},
     ]
+    cases = []
     for options in choices:
         lr, betas = options.get("lr", 0.001), options.get("betas", (0.9, 0.999))
-        moved = parameters(answer)
+        moved, eps = parameters(answer), options.get("eps", 1e-8)
         start = [list(p.values()) for p in moved]
-        expected = by_adam(start, lr, betas, options.get("eps", 1e-8))
-        follow(judge, answer, judge.instance(answer, moved, **options), moved, lr, expected)
+        expected = by_adam(start, lr, betas, eps)
+        mistakes = {
+            "m and v as they are: at the first steps both are too small": by_adam(
+                start, lr, betas, eps, corrected=False
+            ),
+            "eps under the root; it stands beside it": by_adam(
+                start, lr, betas, eps, eps_inside=True
+            ),
+            "up the slope: the step goes against m": by_adam(start, -lr, betas, eps),
+            "the two betas exchanged": by_adam(start, lr, betas[::-1], eps),
+        }
+        optimizer = judge.instance(answer, moved, **options)
+        cases.append(follow(judge, answer, optimizer, moved, lr, expected, mistakes))
+    take_turns(*cases)
 
 
 @exercise(
@@ -582,12 +653,33 @@ def check_08_13(judge: Judge, answer: Any) -> None:
     """AdamW(parameters, lr, decay): step() first takes lr * decay * p from every p, and then does
     what Adam does."""
     choices: list[dict[str, Any]] = [{}, {"lr": 0.1, "decay": 0.5}, {"lr": 0.01, "decay": 0.0}]
+    cases = []
     for options in choices:
         lr, decay = options.get("lr", 0.001), options.get("decay", 0.01)
         moved = parameters(answer)
         start = [list(p.values()) for p in moved]
-        expected = by_adam(start, lr, (0.9, 0.999), 1e-8, decay)
-        follow(judge, answer, judge.instance(answer, moved, **options), moved, lr, expected)
+        expected = by_adam(start, lr, BETAS, 1e-8, decay)
+        optimizer = judge.instance(answer, moved, **options)
+        mistakes = wrong_decays(start, lr, decay)
+        cases.append(follow(judge, answer, optimizer, moved, lr, expected, mistakes))
+    take_turns(*cases)
+
+
+BETAS = (0.9, 0.999)
+
+
+def wrong_decays(start: Numbers, lr: float, decay: float) -> dict[str, list[Numbers]]:
+    """Where the mistakes lead that are made most with a decay."""
+    if not decay:
+        return {}
+    return {
+        "the decay as a part of the gradient, where Adam divides it away": by_adam(
+            start, lr, BETAS, 1e-8, decay, decay_as_gradient=True
+        ),
+        "decay times p, without lr": by_adam(start, lr, BETAS, 1e-8, decay / lr),
+        "what Adam does: nothing shrinks": by_adam(start, lr, BETAS, 1e-8),
+        "weights that grow: the decay is taken away": by_adam(start, lr, BETAS, 1e-8, -decay),
+    }
 
 
 # ---- a checkpoint --------------------------------------------------------------------------------
@@ -643,8 +735,12 @@ def check_08_3(judge: Judge, answer: Any) -> None:
             optimizer = optimizer_of(model.parameters(), 0.1)
             advance(answer, model, optimizer, shuffled)
             at_checkpoint = state(model)
+            drawn = random.getstate()
             checkpoint = judge.instance(answer, optimizer)
             judge.that(state(model) == at_checkpoint, "taking it has changed the parameters")
+            other = optimizer_of(MLP(6, 4, 3).parameters(), 0.25)
+            judge.instance(answer, other)  # of another training, which is none of this one's
+            random.setstate(drawn)
             advance(answer, model, optimizer, shuffled)
             expected = state(model)
             for what in ("the same optimizer", "the same optimizer again", "a fresh one"):
@@ -820,6 +916,7 @@ class Leaves(list[Any]):
     why_ours="The length is computed before anything is changed, and a new tensor is put in the "
     "place of each gradient. Memory that is shared is only read.",
 )
+@in_forms
 def check_08_6(judge: Judge, clip: Any) -> None:
     """clip(parameters, limit) shortens all gradients together to `limit`, each of them once."""
 
@@ -834,7 +931,7 @@ def check_08_6(judge: Judge, clip: Any) -> None:
         return made
 
     def tensor(*numbers: float) -> Any:
-        return Tensor(list(numbers), dtype="float64")
+        return formed(Tensor(list(numbers), dtype="float64"))
 
     one, block = tensor(10.0, -10.0), tensor(3.0, 4.0, 12.0, 0.0)
     cases = (
@@ -949,32 +1046,37 @@ def check_08_s2(judge: Judge, answer: Any) -> None:
     """Averaged(parameters, keep).update() keeps running means of the parameters, which begin as
     they are; within `with averaged.applied():` the parameters have these numbers, afterwards their
     own again."""
-    for keep in (0.5, 0.9):
-        moved = parameters(answer)
-        memory = [p.buf for p in moved]
-        means = [list(p.values()) for p in moved]
-        averaged = judge.instance(answer, moved, keep)
-        for step in range(4):
-            for p, change in zip(moved, gradients(step), strict=True):
-                p.fill([x + c for x, c in zip(p.values(), change, strict=True)])
-            judge.run(averaged.update)
-            for i, p in enumerate(moved):
-                means[i] = [keep * m + (1 - keep) * x
-                            for m, x in zip(means[i], p.values(), strict=True)]  # fmt: skip
-            trained_numbers = [list(p.values()) for p in moved]
-            given = f"keep {keep}, after {step + 1} updates"
-            inside: list[Any] = []
-            for fails in (False, True):
-                judge.run(partial(look_inside, averaged, moved, inside, fails))
-                judge.close(inside, means, given=f"the parameters within the block, {given}")
-                after = [list(p.values()) for p in moved]
-                words = ", which raised an error" if fails else ""
-                judge.equal(after, trained_numbers, given=f"after the block{words}, {given}")
-            same = all(p.buf is buf for p, buf in zip(moved, memory, strict=True))
-            judge.that(same, "a parameter has another Buffer now: the model does not see it")
-            clean = all(p.op is None and p.requires_grad for p in moved)
-            judge.that(clean, "a parameter has become part of a graph", given=given)
-        judge.that(remembered(averaged) == 0, "the means have a history: use no_grad and detach")
+    take_turns(*[_averaged(judge, answer, keep) for keep in (0.5, 0.9)])
+
+
+def _averaged(judge: Judge, answer: Any, keep: float) -> Steps:
+    """The means of one set of parameters."""
+    moved = parameters(answer)
+    memory = [p.buf for p in moved]
+    means = [list(p.values()) for p in moved]
+    averaged = judge.instance(answer, moved, keep)
+    for step in range(4):
+        for p, change in zip(moved, gradients(step), strict=True):
+            p.fill([x + c for x, c in zip(p.values(), change, strict=True)])
+        judge.run(averaged.update)
+        yield
+        for i, p in enumerate(moved):
+            means[i] = [keep * m + (1 - keep) * x
+                        for m, x in zip(means[i], p.values(), strict=True)]  # fmt: skip
+        trained_numbers = [list(p.values()) for p in moved]
+        given = f"keep {keep}, after {step + 1} updates"
+        inside: list[Any] = []
+        for fails in (False, True):
+            judge.run(partial(look_inside, averaged, moved, inside, fails))
+            judge.close(inside, means, given=f"the parameters within the block, {given}")
+            after = [list(p.values()) for p in moved]
+            words = ", which raised an error" if fails else ""
+            judge.equal(after, trained_numbers, given=f"after the block{words}, {given}")
+        same = all(p.buf is buf for p, buf in zip(moved, memory, strict=True))
+        judge.that(same, "a parameter has another Buffer now: the model does not see it")
+        clean = all(p.op is None and p.requires_grad for p in moved)
+        judge.that(clean, "a parameter has become part of a graph", given=given)
+    judge.that(remembered(averaged) == 0, "the means have a history: use no_grad and detach")
 
 
 def look_inside(averaged: Any, moved: list[Any], inside: list[Any], fails: bool) -> None:

@@ -13,8 +13,9 @@ from typing import Any
 from course.compare import kind
 from course.exercise import Judge, exercise, question
 from course.exercises import ch07
-from course.exercises.ch07 import leads_back, needs_tensor, order_kept, weighted
-from course.exercises.ch08 import by_adam, follow, gradients, parameters
+from course.exercises.ch07 import leads_back, needs_tensor, order_kept, same_dtype, weighted
+from course.exercises.ch08 import BETAS, RATES, by_adam, follow, gradients, parameters, wrong_decays
+from course.turns import Steps, formed, in_forms, take_turns
 from tutor import data
 from tutor.backends import registry
 
@@ -25,8 +26,9 @@ def own(answer: Any, name: str) -> Any:
 
 
 def waves(count: int, size: float = 2.0, shift: float = 0.5, step: float = 1.7) -> list[float]:
-    """`count` numbers without a pattern that an answer could rely on."""
-    return [size * math.sin(step * i + 0.3 * i * i) + shift for i in range(count)]
+    """`count` numbers, quarters, without a pattern that an answer could rely on."""
+    found = [size * math.sin(step * i + 0.3 * i * i) + shift for i in range(count)]
+    return [round(4 * x) / 4 for x in found]
 
 
 def tensor(answer: Any, shape: tuple[int, ...], numbers: list[float], watched: bool = False) -> Any:
@@ -34,7 +36,7 @@ def tensor(answer: Any, shape: tuple[int, ...], numbers: list[float], watched: b
     t = own(answer, "zeros")(shape, "float64")
     t.fill(numbers)
     t.requires_grad = watched
-    return t
+    return formed(t)
 
 
 # ---- how to begin --------------------------------------------------------------------------------
@@ -64,7 +66,7 @@ def check_09_1(judge: Judge, he: Any) -> None:
         random.seed(17)
         for inputs, outputs in ((3, 5), (200, 30), (30, 200), (64, 64), (8, 400)):
             given = f"{inputs} inputs, {outputs} outputs"
-            rows = judge.call(he, inputs, outputs)
+            rows = judge.call(he, inputs, outputs, again=False)
             is_table = isinstance(rows, list) and all(isinstance(row, list) for row in rows)
             found = f"it gives {kind(rows)}; a list of rows is asked for, each of them a list"
             judge.that(is_table and rows, found, given=given)
@@ -82,13 +84,28 @@ def check_09_1(judge: Judge, he: Any) -> None:
             found = f"their mean is {mean:.4f}; it should be near 0"
             judge.that(abs(mean) < 5 * wanted / math.sqrt(len(numbers)), found, given=given)
             found = f"their spread is {spread:.4f}, and {wanted:.4f} is needed"
+            if abs(spread / wanted - 1) >= 0.09:
+                found += of_spread(spread, inputs, outputs)
             judge.that(abs(spread / wanted - 1) < 0.09, found, given=given)
             different = len(set(numbers))
             found = f"of {len(numbers)} weights only {different} are different: draw each of them"
             judge.that(different > len(numbers) / 2, found, given=given)
-            again = judge.call(he, inputs, outputs)
+            again = judge.call(he, inputs, outputs, again=False)
             found = "two calls give the same weights: is there a seed in it? That is the caller's"
             judge.that(again != rows, found, given=given)
+
+
+def of_spread(spread: float, inputs: int, outputs: int) -> str:
+    """Which known rule gives weights of this spread."""
+    known = {
+        "sqrt(1 / inputs), which leaves out the relu": math.sqrt(1 / inputs),
+        "2 / inputs, the square of it": 2 / inputs,
+        "sqrt(2 / outputs), which counts the wrong side": math.sqrt(2 / outputs),
+        "Glorot's, sqrt(2 / (inputs + outputs))": math.sqrt(2 / (inputs + outputs)),
+        "what even numbers up to sqrt(2 / inputs) have": math.sqrt(2 / 3 / inputs),
+    }
+    near = [words for words, value in known.items() if abs(spread / value - 1) < 0.05]
+    return f": that is {near[0]}" if near else ""
 
 
 @exercise(
@@ -105,6 +122,7 @@ def check_09_1(judge: Judge, he: Any) -> None:
     ),
     why_ours="`any` of numbers is false where all of them are 0, which is the question itself.",
 )
+@in_forms
 def check_09_2(judge: Judge, dead: Any) -> None:
     """dead(h), for what came out of relus, (pictures, relus), is how many of the relus are 0 for
     every picture."""
@@ -119,7 +137,8 @@ def check_09_2(judge: Judge, dead: Any) -> None:
     ]
     for rows in cases:
         expected = sum(not any(column) for column in zip(*rows, strict=True))
-        got = judge.call(dead, Tensor(rows), given=f"{len(rows)} pictures, {len(rows[0])} relus")
+        given = f"{len(rows)} pictures, {len(rows[0])} relus"
+        got = judge.call(dead, formed(Tensor(rows)), given=given)
         judge.equal(got, expected)
 
 
@@ -199,25 +218,37 @@ def check_09_3(judge: Judge, answer: Any) -> None:
     listed(judge, circle, [a, b], "two Modules that hold each other")
     made(w=a).mine = b
     listed(judge, made(w=c), [c], "a Module, after others were made")
+    listed(judge, made(_w=a, _Sub__b=b), [a, b], "attributes whose names begin with _")
+    grows = made(w=a)
+    listed(judge, grows, [a], "a Module with one tensor")
+    grows.more = b
+    listed(judge, grows, [a, b], "the same Module, after another tensor was put there")
+    grows.w = c
+    listed(judge, grows, [c, b], "the same Module, after its first tensor was exchanged")
     a.grad = watched(7.0)
     listed(judge, made(w=a), [a], "a tensor that has a gradient")
     a.grad = None
 
+    judge.call(circle.train, False, changes=True, given="two Modules that hold each other")
+    states = [circle.training, circle.self.training]
+    judge.equal(states, [False, False], given="`training` of two Modules that hold each other, "
+                "after train(False)")  # fmt: skip
     sub = type("Sub", (answer,), {})
-    outer = made(layers=[made(), {"k": sub()}], plain=line, other=made(deep=[made()]))
+    outer = made(layers=[made(), {"k": sub()}], plain=line, other=made(deep=[made()]), _own=made())
     inside = [outer, outer.layers[0], outer.layers[1]["k"], outer.other, outer.other.deep[0]]
+    inside.append(outer._own)
     states = [getattr(module, "training", None) for module in inside]
-    judge.equal(states, [True] * 5, given="the attribute `training`, to begin with")
-    back = judge.call(outer.train, False, changes=True, given="five Modules within each other")
+    judge.equal(states, [True] * 6, given="the attribute `training`, to begin with")
+    back = judge.call(outer.train, False, changes=True, given="six Modules within each other")
     states = [module.training for module in inside]
-    judge.equal(states, [False] * 5, given="`training` of five Modules, after train(False)")
+    judge.equal(states, [False] * 6, given="`training` of six Modules, after train(False)")
     judge.that(back is outer, "train gives back something else than the Module itself")
     judge.that(not hasattr(line, "training"), "a Linear is no Module, and got `training`")
     judge.equal(judge.instance(answer).training, True, given="`training` of a new Module, after "
                 "train(False) of another one")  # fmt: skip
     judge.call(outer.train, changes=True)
     states = [module.training for module in inside]
-    judge.equal(states, [True] * 5, given="`training` of five Modules, after train()")
+    judge.equal(states, [True] * 6, given="`training` of six Modules, after train()")
 
 
 # ---- norms ---------------------------------------------------------------------------------------
@@ -233,17 +264,46 @@ def together(shape: tuple[int, ...], axis: tuple[int, ...]) -> list[list[int]]:
 
 
 def normal(
-    numbers: list[float], shape: tuple[int, ...], axis: tuple[int, ...], eps: float
-) -> tuple[list[float], list[float]]:
-    """(numbers - mean) * scale, and scale, for each place."""
+    numbers: list[float], shape: tuple[int, ...], axis: tuple[int, ...], eps: float,
+    mistake: str = "",
+) -> tuple[list[float], list[float]]:  # fmt: skip
+    """(numbers - mean) * scale, and scale, for each place; or what a mistake makes of them."""
     z, scales = [0.0] * len(numbers), [0.0] * len(numbers)
     for places in together(shape, axis):
         mean = math.fsum(numbers[p] for p in places) / len(places)
-        var = math.fsum((numbers[p] - mean) ** 2 for p in places) / len(places)
+        count = len(places) - (mistake == "n - 1")
+        var = math.fsum((numbers[p] - mean) ** 2 for p in places) / count
         for p in places:
             scales[p] = 1 / math.sqrt(var + eps)
-            z[p] = (numbers[p] - mean) * scales[p]
+            if mistake == "eps outside":
+                scales[p] = 1 / (math.sqrt(var) + eps)
+            elif mistake == "no root":
+                scales[p] = 1 / (var + eps)
+            z[p] = (numbers[p] - (mean if mistake != "no mean" else 0.0)) * scales[p]
     return z, scales
+
+
+MISTAKES = {
+    "n - 1": "the variance divided by n - 1, where it is the mean of the squares: by n",
+    "eps outside": "eps added to the spread: it stands under the root, with the variance",
+    "no root": "divided by the variance: its root is the spread",
+    "no mean": "divided by the spread, but the mean was not taken away",
+}
+
+
+def known_norms(
+    numbers: list[float], shape: tuple[int, ...], axis: tuple[int, ...], eps: float
+) -> dict[str, Any]:
+    """What the known mistakes of a norm lead to."""
+    known: dict[str, Any] = {
+        words: lambda mistake=mistake: normal(numbers, shape, axis, eps, mistake)[0]
+        for mistake, words in MISTAKES.items()
+    }
+    for other in {(k,) for k in range(len(shape))} | {tuple(range(1, len(shape)))} - {axis}:
+        if other != axis:
+            words = f"over {'the axis' if len(other) == 1 else 'the axes'} {other}, not {axis}"
+            known[words] = lambda other=other: normal(numbers, shape, other, eps)[0]
+    return known
 
 
 def slopes(
@@ -279,10 +339,11 @@ def slopes(
     "tensors: so backward can itself be recorded, and second derivatives come out right. Storing "
     "them in forward saves half of the work, and costs the memory.",
 )
+@in_forms
 def check_09_4(judge: Judge, answer: Any) -> None:
     """Normalize(x, axis=..., eps=...).apply() is (x - mean) / sqrt(variance + eps), with mean and
     variance over these axes; backward gives the derivative."""
-    cases = [
+    cases: list[tuple[tuple[int, ...], tuple[int, ...], float]] = [
         ((2, 3), (1,), 1e-5),
         ((3, 4), (0,), 1e-5),
         ((4, 4), (1,), 0.5),
@@ -290,34 +351,44 @@ def check_09_4(judge: Judge, answer: Any) -> None:
         ((3, 2, 2, 2), (0, 2, 3), 1e-3),
         ((6,), (0,), 1e-5),
     ]
-    for shape, axis, eps in cases:
-        numbers = waves(math.prod(shape), 2.0 + len(shape), 1.5)
-        factors = waves(len(numbers), 1.0, -0.2, 0.9)
-        given = f"x of shape {shape}, axis={axis}, eps={eps}"
-        x = tensor(answer, shape, numbers, True)
-        op = judge.instance(answer, x, axis=axis, eps=eps)
-        out = judge.call(op.apply, given=given, changes=True)
-        needs_tensor(judge, out)
-        judge.equal(tuple(out.shape), shape, given=f"the shape, {given}")
-        z, _ = normal(numbers, shape, axis, eps)
-        judge.close(list(out.values()), z, rtol=1e-7, atol=1e-9, given=given)
-        found = "the result's op is another one: backward of Normalize will never be asked"
-        judge.that(out.op is op, found, given=given)
-        given, g = f"the gradient, {given}", tensor(answer, shape, factors)
-        grads = judge.call(op.backward, g, given=given)
-        is_one = isinstance(grads, tuple | list) and len(grads) == 1
-        found = f"backward gives {kind(grads)}; a tuple of one gradient is asked for"
-        judge.that(is_one, found, given=given)
-        needs_tensor(judge, grads[0], "in the tuple there is")
-        judge.equal(tuple(grads[0].shape), shape, given=f"the shape of {given}")
-        leads_back(judge, judge.run(partial(weighted, out, g)), x, given)
-        expected = slopes(numbers, factors, shape, axis, eps)
-        judge.close(list(x.grad.values()), expected, rtol=1e-6, atol=1e-8, given=given)
-        judge.equal(list(x.values()), numbers, given="x, afterwards")
+    take_turns(*[_normalize(judge, answer, *case) for case in cases])
     given = "a row of equal numbers, whose variance is 0"
     x = tensor(answer, (2, 3), [4.0, 4.0, 4.0, 1.0, 2.0, 3.0])
     out = judge.run(judge.instance(answer, x, axis=(1,), eps=1e-5).apply)
     judge.close(out.tolist()[0], [0.0, 0.0, 0.0], given=given)
+
+
+def _normalize(
+    judge: Judge, answer: Any, shape: tuple[int, ...], axis: tuple[int, ...], eps: float
+) -> Steps:
+    """One Op, forward and back; between them come others."""
+    numbers = waves(math.prod(shape), 2.0 + len(shape), 1.5)
+    factors = waves(len(numbers), 1.0, -0.2, 0.9)
+    given = f"x of shape {shape}, axis={axis}, eps={eps}"
+    x = tensor(answer, shape, numbers, True)
+    op = judge.instance(answer, x, axis=axis, eps=eps)
+    out = judge.call(op.apply, given=given, changes=True)
+    needs_tensor(judge, out)
+    judge.equal(tuple(out.shape), shape, given=f"the shape, {given}")
+    same_dtype(judge, out, x, given)
+    z, _ = normal(numbers, shape, axis, eps)
+    judge.close(list(out.values()), z, rtol=1e-7, atol=1e-9, given=given,
+                mistakes=known_norms(numbers, shape, axis, eps))  # fmt: skip
+    yield
+    found = "the result's op is another one: backward of Normalize will never be asked"
+    judge.that(out.op is op, found, given=given)
+    given, g = f"the gradient, {given}", tensor(answer, shape, factors)
+    grads = judge.call(op.backward, g, given=given)
+    is_one = isinstance(grads, tuple | list) and len(grads) == 1
+    found = f"backward gives {kind(grads)}; a tuple of one gradient is asked for"
+    judge.that(is_one, found, given=given)
+    needs_tensor(judge, grads[0], "in the tuple there is")
+    judge.equal(tuple(grads[0].shape), shape, given=f"the shape of {given}")
+    yield
+    leads_back(judge, judge.run(partial(weighted, out, g)), x, given)
+    expected = slopes(numbers, factors, shape, axis, eps)
+    judge.close(list(x.grad.values()), expected, rtol=1e-6, atol=1e-8, given=given)
+    judge.equal(list(x.values()), numbers, given="x, afterwards")
 
 
 def learnt(judge: Judge, layer: Any, features: int) -> tuple[Any, Any]:
@@ -350,7 +421,14 @@ def normed(
     judge.equal(tuple(out.shape), shape, given=f"the shape, {given}")
     z, _ = normal(numbers, shape, axis, eps)
     expected = [zi * w[k] + b[k] for zi, k in zip(z, of, strict=True)]
-    judge.close(list(out.values()), expected, rtol=1e-5, atol=1e-5, given=given)
+    mistakes: dict[str, Any] = {
+        words: lambda way=way: [zi * w[k] + b[k] for zi, k in zip(way(), of, strict=True)]
+        for words, way in known_norms(numbers, shape, axis, eps).items()
+    }
+    mistakes["without w"] = [zi + b[k] for zi, k in zip(z, of, strict=True)]
+    mistakes["without b"] = [zi * w[k] for zi, k in zip(z, of, strict=True)]
+    mistakes["what w = 1 and b = 0 give, the numbers at the beginning"] = z
+    judge.close(list(out.values()), expected, rtol=1e-5, atol=1e-5, given=given, mistakes=mistakes)
     layer.w.grad = layer.b.grad = None
     leads_back(judge, judge.run(partial(weighted, out, tensor(answer, shape, factors))), x, given)
     weights = [g * w[k] for g, k in zip(factors, of, strict=True)]
@@ -381,26 +459,35 @@ def normed(
     why_ours="w and b have one axis, the last one, so broadcasting puts them under each row, "
     "however many axes stand in front.",
 )
+@in_forms
 def check_09_5(judge: Judge, answer: Any) -> None:
     """LayerNorm(features)(x) gives the numbers along the last axis mean 0 and spread 1, times w,
     plus b, whatever axes stand before it."""
+    sizes = ((1e-5, (3, 4)), (0.5, (4, 4)), (1e-5, (2, 3, 5)), (1e-3, (2, 1, 2, 3)))
+    take_turns(*[_layer_norm(judge, answer, eps, shape) for eps, shape in sizes])
+
+
+def _layer_norm(judge: Judge, answer: Any, eps: float, shape: tuple[int, ...]) -> Steps:
+    """One LayerNorm, before and after a step; between them come others."""
     Module = own(answer, "Module")
-    for eps, shape in ((1e-5, (3, 4)), (0.5, (4, 4)), (1e-5, (2, 3, 5)), (1e-3, (2, 1, 2, 3))):
-        features = shape[-1]
-        options: dict[str, Any] = {} if eps == 1e-5 else {"eps": eps}
-        layer = judge.instance(answer, features, **options)
-        judge.that(isinstance(layer, Module), "it is no Module: `class LayerNorm(Module)`")
-        w, b = learnt(judge, layer, features)
-        last = len(shape) - 1
-        given = f"x of shape {shape}, eps={eps}"
-        normed(judge, layer, answer, shape, (last,), last, eps, given)
-        w.fill([0.5 + 0.25 * k for k in range(features)])
-        b.fill([1.0 - 0.5 * k for k in range(features)])
-        given += ", after a step has changed w and b"
-        normed(judge, layer, answer, shape, (last,), last, eps, given)
-        judge.call(layer.train, False, changes=True)
-        given += ", and not in training, which makes no difference here"
-        normed(judge, layer, answer, shape, (last,), last, eps, given)
+    features = shape[-1]
+    options: dict[str, Any] = {} if eps == 1e-5 else {"eps": eps}
+    layer = judge.instance(answer, features, **options)
+    judge.that(isinstance(layer, Module), "it is no Module: `class LayerNorm(Module)`")
+    yield
+    w, b = learnt(judge, layer, features)
+    last = len(shape) - 1
+    given = f"x of shape {shape}, eps={eps}"
+    normed(judge, layer, answer, shape, (last,), last, eps, given)
+    yield
+    w.fill([0.5 + 0.25 * k for k in range(features)])
+    b.fill([1.0 - 0.5 * k for k in range(features)])
+    given += ", after a step has changed w and b"
+    yield
+    normed(judge, layer, answer, shape, (last,), last, eps, given)
+    judge.call(layer.train, False, changes=True)
+    given += ", and not in training, which makes no difference here"
+    normed(judge, layer, answer, shape, (last,), last, eps, given)
 
 
 def by_batch(shape: tuple[int, ...], numbers: list[float]) -> tuple[list[float], list[float]]:
@@ -413,12 +500,17 @@ def by_batch(shape: tuple[int, ...], numbers: list[float]) -> tuple[list[float],
     return means, variances
 
 
-def running(judge: Judge, layer: Any, mean: list[float], var: list[float], given: str) -> None:
+def running(
+    judge: Judge, layer: Any, mean: list[float], var: list[float], given: str,
+    mistakes: dict[str, tuple[str, list[float]]] = {},  # noqa: B006 - nobody changes it
+) -> None:  # fmt: skip
     """The running numbers of a BatchNorm must be these."""
     for name, wanted in (("mean", mean), ("var", var)):
         t: Any = getattr(layer, name, None)
         needs_tensor(judge, t, f"self.{name} is")
-        judge.close(t.tolist(), wanted, rtol=1e-4, atol=1e-5, given=f"self.{name}, {given}")
+        known = {words: numbers for words, (of, numbers) in mistakes.items() if of == name}
+        judge.close(t.tolist(), wanted, rtol=1e-4, atol=1e-5, given=f"self.{name}, {given}",
+                    mistakes=known)  # fmt: skip
         found = f"self.{name} is part of a graph, or watched: it is no parameter. Use no_grad"
         judge.that(t.op is None and not t.requires_grad, found, given=given)
 
@@ -446,54 +538,100 @@ def running(judge: Judge, layer: Any, mean: list[float], var: list[float], given
 def check_09_6(judge: Judge, answer: Any) -> None:
     """BatchNorm(features) normalises each feature over all other axes; in training with mean and
     variance of the batch, which move the running ones; otherwise with the running ones."""
-    Module = own(answer, "Module")
     cases: list[tuple[tuple[int, ...], dict[str, Any]]] = [
         ((4, 3), {}),
         ((3, 3), {"momentum": 0.5, "eps": 0.25}),
         ((2, 3, 2, 2), {"momentum": 0.25}),
         ((3, 2, 2, 3), {}),
     ]
-    for shape, options in cases:
-        features, eps = shape[1], options.get("eps", 1e-5)
-        momentum = options.get("momentum", 0.1)
-        axis = (0, *range(2, len(shape)))
-        layer = judge.instance(answer, features, **options)
-        judge.that(isinstance(layer, Module), "it is no Module: `class BatchNorm(Module)`")
-        w, b = learnt(judge, layer, features)
-        mean, var = [0.0] * features, [1.0] * features
-        running(judge, layer, mean, var, "to begin with")
-        about = f"x of shape {shape}" + "".join(f", {k}={v}" for k, v in options.items())
-        for batch in range(3):
-            given = f"{about}, batch {batch + 1} of a training"
-            normed(judge, layer, answer, shape, axis, 1, eps, given)
-            of_batch = by_batch(shape, waves(math.prod(shape), 3.0, 2.0))
-            mean = [
-                (1 - momentum) * a + momentum * m for a, m in zip(mean, of_batch[0], strict=True)
-            ]
-            var = [(1 - momentum) * a + momentum * v for a, v in zip(var, of_batch[1], strict=True)]
-            running(judge, layer, mean, var, f"after {given}")
-            w.fill([0.5 + 0.25 * k for k in range(features)])
-            b.fill([1.0 - 0.5 * k for k in range(features)])
-        judge.call(layer.train, False, changes=True)
-        for first in (shape[0], 1):
-            small = (first, *shape[1:])
-            numbers = waves(math.prod(small), 1.0, -3.0, 0.6)
-            given = f"x of shape {small}, not in training"
-            x = tensor(answer, small, numbers, True)
-            out = judge.call(layer, x, given=given, changes=True)
-            of = [index[1] for index in itertools.product(*map(range, small))]
-            scale = [wk / math.sqrt(v + eps) for wk, v in zip(w.tolist(), var, strict=True)]
-            expected = [
-                (a - mean[k]) * scale[k] + b.tolist()[k] for a, k in zip(numbers, of, strict=True)
-            ]
-            judge.close(list(out.values()), expected, rtol=1e-4, atol=1e-4, given=given)
-            leads_back(judge, judge.run(out.sum), x, given)
-            wanted = [scale[k] for k in of]
-            judge.close(list(x.grad.values()), wanted, rtol=1e-4, atol=1e-5,
-                        given=f"x.grad, {given}")  # fmt: skip
-            running(judge, layer, mean, var, f"after {given}: only training moves them")
-        judge.call(layer.train, True, changes=True)
-        normed(judge, layer, answer, shape, axis, 1, eps, f"{about}, in training again")
+    take_turns(*[_batch_norm(judge, answer, *case) for case in cases])
+
+
+def moved(old: list[float], new: list[float], momentum: float) -> list[float]:
+    """The running numbers, after a batch."""
+    return [(1 - momentum) * a + momentum * m for a, m in zip(old, new, strict=True)]
+
+
+def _batch_norm(
+    judge: Judge, answer: Any, shape: tuple[int, ...], options: dict[str, Any]
+) -> Steps:
+    """One BatchNorm, in training, not in training, and again; between them come others."""
+    Module = own(answer, "Module")
+    features, eps = shape[1], options.get("eps", 1e-5)
+    momentum = options.get("momentum", 0.1)
+    axis = (0, *range(2, len(shape)))
+    layer = judge.instance(answer, features, **options)
+    judge.that(isinstance(layer, Module), "it is no Module: `class BatchNorm(Module)`")
+    yield
+    w, b = learnt(judge, layer, features)
+    mean, var = [0.0] * features, [1.0] * features
+    running(judge, layer, mean, var, "to begin with")
+    about = f"x of shape {shape}" + "".join(f", {k}={v}" for k, v in options.items())
+    for batch in range(3):
+        given = f"{about}, batch {batch + 1} of a training"
+        normed(judge, layer, answer, shape, axis, 1, eps, given)
+        yield
+        means, vars_ = by_batch(shape, waves(math.prod(shape), 3.0, 2.0))
+        n = math.prod(shape) // features
+        mistakes = {
+            "the mean of the batch divided by n - 1, as is the variance: both are means": (
+                "var", moved(var, [v * n / (n - 1) for v in vars_], momentum)
+            ),
+            "momentum the other way round: it is the share of the new one": (
+                "mean", moved(mean, means, 1 - momentum)
+            ),
+            "momentum is the share of the new variance": (
+                "var", moved(var, vars_, 1 - momentum)
+            ),
+            "the spread, where the variance is asked for": (
+                "var", moved(var, [math.sqrt(v) for v in vars_], momentum)
+            ),
+            "the mean of this batch alone": ("mean", means),
+            "the variance of this batch alone": ("var", vars_),
+        }  # fmt: skip
+        mean, var = moved(mean, means, momentum), moved(var, vars_, momentum)
+        running(judge, layer, mean, var, f"after {given}", mistakes)
+        w.fill([0.5 + 0.25 * k for k in range(features)])
+        b.fill([1.0 - 0.5 * k for k in range(features)])
+    judge.call(layer.train, False, changes=True)
+    for first in (shape[0], 1):
+        small = (first, *shape[1:])
+        numbers = waves(math.prod(small), 1.0, -3.0, 0.6)
+        given = f"x of shape {small}, not in training"
+        x = tensor(answer, small, numbers, True)
+        out = judge.call(layer, x, given=given, changes=True)
+        of = [index[1] for index in itertools.product(*map(range, small))]
+        scale = [wk / math.sqrt(v + eps) for wk, v in zip(w.tolist(), var, strict=True)]
+        expected = [
+            (a - mean[k]) * scale[k] + b.tolist()[k] for a, k in zip(numbers, of, strict=True)
+        ]
+        outside = [wk / (math.sqrt(v) + eps) for wk, v in zip(w.tolist(), var, strict=True)]
+        mistakes_now = {
+            MISTAKES["eps outside"]: [
+                (a - mean[k]) * outside[k] + b.tolist()[k] for a, k in zip(numbers, of, strict=True)
+            ],
+            "what the batch's own mean and variance give, as in training": partial(
+                _of_batch, numbers, small, axis, eps, w.tolist(), b.tolist(), of
+            ),
+        }
+        judge.close(list(out.values()), expected, rtol=1e-4, atol=1e-4, given=given,
+                    mistakes=mistakes_now)  # fmt: skip
+        yield
+        leads_back(judge, judge.run(out.sum), x, given)
+        wanted = [scale[k] for k in of]
+        judge.close(list(x.grad.values()), wanted, rtol=1e-4, atol=1e-5,
+                    given=f"x.grad, {given}")  # fmt: skip
+        running(judge, layer, mean, var, f"after {given}: only training moves them")
+    judge.call(layer.train, True, changes=True)
+    normed(judge, layer, answer, shape, axis, 1, eps, f"{about}, in training again")
+
+
+def _of_batch(
+    numbers: list[float], shape: tuple[int, ...], axis: tuple[int, ...], eps: float,
+    w: list[float], b: list[float], of: list[int],
+) -> list[float]:  # fmt: skip
+    z, _ = normal(numbers, shape, axis, eps)
+    return [zi * w[k] + b[k] for zi, k in zip(z, of, strict=True)]
 
 
 # ---- what must not be mixed ----------------------------------------------------------------------
@@ -563,13 +701,14 @@ def mixers(answer: Any) -> list[tuple[str, Any, bool]]:
     why_ours="Each row is asked about alone, so whatever the layer does with the others, it can no "
     "longer do. Changing the other rows and looking whether row i changes is as good.",
 )
+@in_forms
 def check_09_7(judge: Judge, mixes_rows: Any) -> None:
     """mixes_rows(layer, x) is True if what the layer gives for some row of x depends on other
     rows, and False if each row is treated by itself."""
     Tensor = own(mixes_rows, "Tensor")
     rows = [[1.0, 2.0, -1.0, 0.5], [3.0, -2.0, 0.25, 4.0], [-1.5, 2.5, 1.0, -0.5]]
     for given, layer, expected in mixers(mixes_rows):
-        x = Tensor(rows)
+        x = formed(Tensor(rows))
         got = judge.call(mixes_rows, layer, x, given=given, changes=True)
         judge.equal(got, expected, given=given)
         judge.equal(x.tolist(), rows, given=f"x, afterwards; {given}")
@@ -663,6 +802,7 @@ def nested(evaluating: Any, net: Any, modules: list[Any], seen: list[Any]) -> No
     why_ours="The layers are in an attribute, not in a function that remembers them: what hides in "
     "a function, parameters() cannot see.",
 )
+@in_forms
 def check_09_9(judge: Judge, answer: Any) -> None:
     """Residual(*layers)(x) is x plus what the layers, one after the other, make of x."""
     Tensor, Linear, Module = (own(answer, name) for name in ("Tensor", "Linear", "Module"))
@@ -676,10 +816,11 @@ def check_09_9(judge: Judge, answer: Any) -> None:
             ("Linear, relu, Linear", [first, Tensor.relu, second], []),
         ]
         rows = [[1.0, -2.0, 0.5], [0.25, 3.0, -1.0]]
+        blocks: list[tuple[Any, Any]] = []
         for given, layers, _ in cases:
             block = judge.instance(answer, *layers)
             judge.that(isinstance(block, Module), "it is no Module: `class Residual(Module)`")
-            x = Tensor(rows, requires_grad=True)
+            x = formed(Tensor(rows, requires_grad=True))
             inner = x
             for layer in layers:
                 inner = layer(inner)
@@ -688,7 +829,17 @@ def check_09_9(judge: Judge, answer: Any) -> None:
                         for r, s in zip(rows, inner.tolist(), strict=True)]  # fmt: skip
             out = judge.call(block, x, given=given, changes=True)
             needs_tensor(judge, out)
-            judge.close(out.tolist(), expected, rtol=1e-5, atol=1e-6, given=given)
+            judge.close(out.tolist(), expected, rtol=1e-5, atol=1e-6, given=given, mistakes={
+                "what the layers make of x, to which x has to be added": inner.tolist(),
+                "twice x": [[2 * v for v in row] for row in rows],
+            })  # fmt: skip
+            if blocks:
+                before, wanted_before = blocks[-1]
+                again = judge.call(before, x, given="the block before this one, once more",
+                                   changes=True)  # fmt: skip
+                judge.close(again.tolist(), wanted_before, rtol=1e-5, atol=1e-6,
+                            given="the block before this one, once more")  # fmt: skip
+            blocks.append((block, expected))
             x.grad = None
             again = x
             for layer in layers:
@@ -731,17 +882,18 @@ def draws(dropout: Any, x: Any, times: int = 1) -> list[list[float]]:
     why_ours="The generator is its own, so that dropout does not change the order of the batches; "
     "and every layer gets another one, so that they do not all leave out the same places.",
 )
+@in_forms
 def check_09_10(judge: Judge, answer: Any) -> None:
     """In training Dropout(p)(x) is 0 at a share p of places, drawn anew each time, and x / (1 - p)
     elsewhere; otherwise it is x."""
     Module = own(answer, "Module")
     with order_kept():
         random.seed(12)
-        for p in (0.5, 0.1, 0.75):
-            layer = judge.instance(answer, p, seed=5)
+        for p, seed in ((0.5, 5), (0.1, 0), (0.75, 5)):
+            layer = judge.instance(answer, p, seed=seed)
             judge.that(isinstance(layer, Module), "it is no Module: `class Dropout(Module)`")
             shape = (40, 10, 5)
-            numbers = [1.0 + 0.001 * i for i in range(2000)]
+            numbers = [1.0 + 0.25 * (i % 7) for i in range(2000)]
             x = tensor(answer, shape, numbers, True)
             given = f"p={p}, in training"
             state = random.getstate()
@@ -750,12 +902,22 @@ def check_09_10(judge: Judge, answer: Any) -> None:
                        "order of the batches changes. Give it a generator of its own")  # fmt: skip
             needs_tensor(judge, out)
             judge.equal(tuple(out.shape), shape, given=f"the shape, {given}")
-            judge.equal(out.buf.dtype, "float64", given=f"the dtype, {given}")
+            same_dtype(judge, out, x, given)
             got = list(out.values())
             expected = [0.0 if g == 0 else a / (1 - p) for g, a in zip(got, numbers, strict=True)]
-            judge.close(got, expected, rtol=1e-6, given=f"what is not 0, {given}")
+            left = [(g != 0) * a for g, a in zip(got, numbers, strict=True)]
+            mistakes = {
+                "x as it was: what is left has to be divided by 1 - p": left,
+                "divided by p": [a / p for a in left],
+                "multiplied by 1 - p": [a * (1 - p) for a in left],
+            }
+            judge.close(got, expected, rtol=1e-6, given=f"what is not 0, {given}",
+                        mistakes=mistakes)  # fmt: skip
             share = sum(g == 0 for g in got) / len(got)
-            judge.that(abs(share - p) < 0.06, f"{share:.0%} of the numbers are 0", given=given)
+            found = f"{share:.0%} of the numbers are 0"
+            turned = abs(1 - share - p) < 0.06
+            found += ": p is the share that is left out, not the one that is kept" if turned else ""
+            judge.that(abs(share - p) < 0.06, found, given=given)
             rows = [sum(g == 0 for g in got[i : i + 50]) for i in range(0, 2000, 50)]
             found = "whole rows are left out together: draw for each number"
             judge.that(sum(r in (0, 50) for r in rows) < 10, found, given=given)
@@ -765,10 +927,10 @@ def check_09_10(judge: Judge, answer: Any) -> None:
             leads_back(judge, judge.run(out.sum), x, given)
             slope = [0.0 if g == 0 else 1 / (1 - p) for g in got]
             judge.close(list(x.grad.values()), slope, rtol=1e-6, given=f"x.grad, {given}")
+            twin = judge.instance(answer, p, seed=seed)
             other = judge.run(partial(draws, layer, x))[0]
             judge.that(other != got, "a second call leaves out the same places", given=given)
-            twin = judge.instance(answer, p, seed=5)
-            found = "two layers of the same seed leave out different places"
+            found = f"two layers of the same seed, {seed}, leave out different places"
             judge.that(judge.run(partial(draws, twin, x, 2)) == [got, other], found, given=given)
             stranger = judge.instance(answer, p, seed=6)
             found = "a layer of another seed leaves out the same places"
@@ -790,6 +952,9 @@ def check_09_10(judge: Judge, answer: Any) -> None:
         judge.that(same[0] == same[1], found)
         nothing = judge.run(partial(draws, judge.instance(answer, 0.0), x))
         judge.close(nothing[0], [1.0] * 300, given="p=0")
+        pair[0].train(False)
+        judge.that(judge.run(partial(draws, pair[1], x))[0] != [1.0] * 300, "train(False) of one "
+                   "layer switches another one off")  # fmt: skip
         for p in (1.0, -0.1, 1.5):
             judge.raises(ValueError, answer, p)
 
@@ -817,21 +982,48 @@ def check_09_11(judge: Judge, answer: Any) -> None:
     """step() keeps v, a running mean of the squared gradients, moves each parameter by -lr * grad /
     (sqrt(v) + eps) in place, and clears the gradients."""
     choices: list[dict[str, Any]] = [{}, {"lr": 0.1, "beta": 0.5}, {"lr": 0.01, "eps": 0.1}]
+    cases = []
     for options in choices:
         lr, beta = options.get("lr", 0.001), options.get("beta", 0.99)
-        eps = options.get("eps", 1e-8)
-        moved = parameters(answer)
-        numbers, v = [list(p.values()) for p in moved], [[0.0] * p.numel() for p in moved]
-        expected = []
-        for step, share in enumerate((1.0, 1.0, 0.2, 3.0, 3.0)):  # of the rate, as `follow` sets it
-            for i, gradient in enumerate(gradients(step)):
-                v[i] = [beta * a + (1 - beta) * g * g for a, g in zip(v[i], gradient, strict=True)]
-                numbers[i] = [
-                    x - lr * share * g / (math.sqrt(s) + eps)
-                    for x, g, s in zip(numbers[i], gradient, v[i], strict=True)
-                ]
-            expected.append([list(row) for row in numbers])
-        follow(judge, answer, judge.instance(answer, moved, **options), moved, lr, expected)
+        eps, moving = options.get("eps", 1e-8), parameters(answer)
+        start = [list(p.values()) for p in moving]
+        mistakes = {
+            "eps under the root; it stands beside it": by_rmsprop(start, lr, beta, 0.0, eps),
+            "beta the other way round: it is the share of the old one": by_rmsprop(
+                start, lr, 1 - beta, eps
+            ),
+            "v + grad ** 2, whole: the new one counts 1 - beta": by_rmsprop(
+                start, lr, beta, eps, share=1.0
+            ),
+            "divided by v; its root is asked for": by_rmsprop(start, lr, beta, eps, power=1.0),
+            "corrected as Adam's v is, which RMSprop does not do": by_rmsprop(
+                start, lr, beta, eps, corrected=True
+            ),
+        }
+        optimizer, expected = (
+            judge.instance(answer, moving, **options), by_rmsprop(start, lr, beta, eps)
+        )  # fmt: skip
+        cases.append(follow(judge, answer, optimizer, moving, lr, expected, mistakes))
+    take_turns(*cases)
+
+
+def by_rmsprop(
+    start: list[list[float]], lr: float, beta: float, eps: float, inside: float = 0.0,
+    share: float | None = None, power: float = 0.5, corrected: bool = False,
+) -> list[list[list[float]]]:  # fmt: skip
+    """Where the steps of RMSprop lead, in floats; or those of a mistake."""
+    numbers, v, expected = [list(row) for row in start], [[0.0] * len(row) for row in start], []
+    share = 1 - beta if share is None else share
+    for step in range(5):
+        rate, whole = lr * RATES[step], 1 - beta ** (step + 1) if corrected else 1.0
+        for i, gradient in enumerate(gradients(step)):
+            v[i] = [beta * a + share * g * g for a, g in zip(v[i], gradient, strict=True)]
+            numbers[i] = [
+                x - rate * g / ((s / whole + inside) ** power + eps) if g else x
+                for x, g, s in zip(numbers[i], gradient, v[i], strict=True)
+            ]
+        expected.append([list(row) for row in numbers])
+    return expected
 
 
 @exercise(
@@ -892,14 +1084,19 @@ def check_09_14(judge: Judge, answer: Any) -> None:
     """AdamW(parameters, lr, decay): step() first takes lr * decay * p from those that `decays`
     gives, and then does what Adam does, to all."""
     choices: list[dict[str, Any]] = [{}, {"lr": 0.1, "decay": 0.5}, {"lr": 0.01, "decay": 0.0}]
+    cases = []
     for options in choices:
         lr, decay = options.get("lr", 0.001), options.get("decay", 0.01)
-        moved = parameters(answer)
-        start = [list(p.values()) for p in moved]
-        shrinks = by_adam(start, lr, (0.9, 0.999), 1e-8, decay)
-        stays = by_adam(start, lr, (0.9, 0.999), 1e-8)
+        moving = parameters(answer)
+        start = [list(p.values()) for p in moving]
+        shrinks = by_adam(start, lr, BETAS, 1e-8, decay)
+        stays = by_adam(start, lr, BETAS, 1e-8)
         expected = [[a[0], b[1]] for a, b in zip(shrinks, stays, strict=True)]
-        follow(judge, answer, judge.instance(answer, moved, **options), moved, lr, expected)
+        mistakes = wrong_decays(start, lr, decay)
+        mistakes["what chapter 8's gives: biases shrink as well"] = shrinks
+        optimizer = judge.instance(answer, moving, **options)
+        cases.append(follow(judge, answer, optimizer, moving, lr, expected, mistakes))
+    take_turns(*cases)
 
 
 @exercise(
@@ -926,7 +1123,18 @@ def check_09_12(judge: Judge, warmup: Any) -> None:
                 continue
             done = (step - steps) / (total - steps)
             share = (step + 1) / steps if step < steps else (1 + math.cos(math.pi * done)) / 2
-            judge.close(judge.call(warmup, step, steps, total), share, rtol=1e-9, atol=1e-12)
+            mistakes = {
+                "step / steps: the first step would be of length 0": step / (steps or 1),
+                "a cosine over all steps: it begins where the warm-up ends": (
+                    1 + math.cos(math.pi * step / total)
+                )
+                / 2,
+                "a line down to 0: half a cosine is asked for": 1 - done,
+                "a quarter of a wave: half of one is asked for": math.cos(math.pi * done / 2),
+                "half a cosine without the warm-up's share": 2 * share,
+            }
+            got = judge.call(warmup, step, steps, total)
+            judge.close(got, share, rtol=1e-9, atol=1e-12, mistakes=mistakes)
 
 
 # ---- float16 -------------------------------------------------------------------------------------
@@ -972,8 +1180,9 @@ def rated(answer: Any, scaler: Any, rates: list[list[float]]) -> tuple[Seen, Any
     hints=(
         "backward is one line: the loss, times the scale, backward. In step, look at all the "
         "gradients before you change anything.",
-        "A sum is finite only if all its numbers are: math.isfinite(p.grad.sum().item()). If one "
-        "is not: every p.grad = None, the scale halved, the counter 0, and no step.",
+        "A sum may be infinite though each of its numbers is finite: 3e38 + 3e38. But 0 times a "
+        "finite number is 0, and 0 times any other is nan: (p.grad * 0.0).sum().item() == 0.0. If "
+        "one is not: every p.grad = None, the scale halved, the counter 0, and no step.",
         "If all are finite: p.grad = p.grad * (1 / self.scale) for each, optimizer.step(), and "
         "self.good += 1; where that reaches patience, the scale is doubled, and good is 0 again.",
     ),
@@ -986,21 +1195,34 @@ def check_09_15(judge: Judge, answer: Any) -> None:
     and steps; where one is infinite or nan it clears them, makes no step, and halves the scale;
     after `patience` steps in a row it doubles it. It gives whether it stepped."""
     Tensor = own(answer, "Tensor")
-    scaler = judge.instance(answer, 1024.0, 3)
+    scaler, spare = judge.instance(answer, 1024.0, 3), judge.instance(answer, 64.0, 2)
     judge.equal(scaler.scale, 1024.0, given="scale, to begin with")
     p = Tensor([1.0, 2.0], requires_grad=True)
     judge.call(scaler.backward, (p * Tensor([0.5, -3.0])).sum(), changes=True)
     judge.that(p.grad is not None, "backward left no gradient")
     judge.close(p.grad.tolist(), [512.0, -3072.0], given="the gradient after backward, with a "
-                "scale of 1024")  # fmt: skip
+                "scale of 1024", mistakes={
+                    "the gradient of the loss itself, which was not scaled": [0.5, -3.0],
+                    "the gradient of loss / scale": [0.5 / 1024, -3 / 1024],
+                    "what the other LossScaler's scale gives: it is kept in the class": [32, -192],
+                })  # fmt: skip
 
     def one(rates: list[list[float]], given: str, scale: float, stepped: bool = True) -> None:
+        before = float(scaler.scale)
         optimizer, said = judge.run(partial(rated, answer, scaler, rates))
         judge.equal(len(optimizer.found), int(stepped), given=f"how often step() was called, "
                     f"{given}")  # fmt: skip
         if stepped:
             wanted = [row or None for row in rates]
-            judge.close(optimizer.found[0], wanted, rtol=1e-5,
+            mistakes = {
+                "still times scale: they have to be divided before the step": [
+                    [x * before for x in row] if row else None for row in rates
+                ],
+                "divided by the scale that comes next": [
+                    [x * before / scale for x in row] if row else None for row in rates
+                ],
+            }
+            judge.close(optimizer.found[0], wanted, rtol=1e-5, mistakes=mistakes,
                         given=f"the gradients that the optimizer saw, {given}")  # fmt: skip
         else:
             left = [p.grad for p in optimizer.parameters]
@@ -1012,6 +1234,9 @@ def check_09_15(judge: Judge, answer: Any) -> None:
     inf, nan, good = math.inf, math.nan, [[0.5, -3.0], [1e-3]]
     one(good, "step 1 of 3", 1024.0)
     one(good, "step 2 of 3", 1024.0)
+    judge.run(partial(rated, answer, spare, [[inf]]))
+    judge.equal(float(spare.scale), 32.0, given="the scale of another LossScaler, which begins at "
+                "64, after an infinite gradient")  # fmt: skip
     one(good, "step 3 of 3: patience is at its end", 2048.0)
     one(good, "step 1 of the next 3", 2048.0)
     one(good, "step 2 of the next 3", 2048.0)
@@ -1022,6 +1247,11 @@ def check_09_15(judge: Judge, answer: Any) -> None:
     one([[1.0], [2.0, -inf]], "a gradient of minus infinity in the second one", 1024.0, False)
     one([[nan], [2.0]], "a gradient of nan", 512.0, False)
     one([[inf, -inf], [2.0]], "infinities that would cancel", 256.0, False)
+    one([[nan, inf], [-inf, nan]], "nothing but infinities and nan", 128.0, False)
+    one([[3e38 / 128, 3e38 / 128], [1.0]], "gradients of 3e38 before the division: each is finite, "
+        "though their sum is not", 128.0)  # fmt: skip
+    one(good, "step 2 after the infinities", 128.0)
+    one(good, "step 3 after the infinities", 256.0)
     one(good, "step 1 after those", 256.0)
     one([[0.25], [], [4.0, 8.0]], "a parameter that has no gradient", 256.0)
     one(good, "step 3 in a row", 512.0)
@@ -1185,6 +1415,7 @@ def check_09_16(judge: Judge, champion: Any) -> None:
     why_ours="A scale for each output multiplies a column of w, which is what broadcasting along "
     "the last axis does. A network that is only used loses all its BatchNorms in this way.",
 )
+@in_forms
 def check_09_s1(judge: Judge, fold: Any) -> None:
     """fold(layer, norm) is a new Linear that gives what norm(layer(x)) gives after the training;
     layer and norm stay as they are."""
@@ -1200,6 +1431,7 @@ def check_09_s1(judge: Judge, fold: Any) -> None:
             norm.var = Tensor([0.3 + 0.9 * k for k in range(outputs)])
             norm.train(False)
             rows = [waves(inputs, 2.0, 0.1 * i, 0.4 + i) for i in range(4)]
+            norm.w, norm.b, norm.var = formed(norm.w), formed(norm.b), formed(norm.var)
             expected = norm(layer(Tensor(rows))).tolist()
             given = f"{inputs} inputs, {outputs} outputs, eps={eps}"
             kept = [layer.w, layer.b, norm.w, norm.b, norm.mean, norm.var]
@@ -1243,7 +1475,8 @@ def check_09_s2(judge: Judge, by_chance: Any) -> None:
         random.seed(33)
         for x in (1.0, -2048.0, 0.0, 0.5, 4100.0, 2.0**-24, -59968.0):
             for _ in range(5):
-                judge.equal(float(judge.call(by_chance, x)), x, given=f"{x}, which float16 has")
+                got_x = judge.call(by_chance, x, again=False)
+                judge.equal(float(got_x), x, given=f"{x}, which float16 has")
         for x, low, high in (
             (2049.0, 2048.0, 2050.0),
             (-2048.5, -2050.0, -2048.0),
@@ -1257,7 +1490,7 @@ def check_09_s2(judge: Judge, by_chance: Any) -> None:
             (1.0 - 2.0**-13, 1.0 - 2.0**-11, 1.0),
         ):
             given = f"x = {x}, between {low} and {high}"
-            got = [float(judge.call(by_chance, x, given=given)) for _ in range(600)]
+            got = [float(judge.call(by_chance, x, given=given, again=False)) for _ in range(600)]
             strange = [g for g in got if g not in (low, high)]
             judge.that(not strange, f"it gives {strange[:1]}", given=given)
             wanted = (x - low) / (high - low)
@@ -1267,7 +1500,7 @@ def check_09_s2(judge: Judge, by_chance: Any) -> None:
             judge.that(abs(share - wanted) < room, found, given=given)
         total = Buffer([2048.0], "float16")
         for _ in range(400):
-            total[0] = judge.call(by_chance, total[0] + 1.0)
+            total[0] = judge.call(by_chance, total[0] + 1.0, again=False)
         found = f"400 steps of 1 from 2,048 lead to {total[0]:g}, and should to about 2,448"
         judge.that(abs(total[0] - 2448) < 100, found)
 

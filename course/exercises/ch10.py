@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import random
@@ -14,8 +15,9 @@ from typing import Any
 from course.compare import kind
 from course.exercise import Judge, exercise, question
 from course.exercises import ch07
-from course.exercises.ch07 import is_tensor, needs_tensor, order_kept
+from course.exercises.ch07 import are_scores, is_tensor, needs_tensor, order_kept
 from course.exercises.ch09 import is_quick
+from course.turns import Steps, formed, in_forms, take_turns
 from tutor import data
 from tutor.backends import registry
 
@@ -37,7 +39,7 @@ def filled(answer: Any, shape: Shape, seed: int, dtype: str = "float64") -> Any:
     t = own(answer, "zeros")(shape, dtype)
     draw = random.Random(seed)
     t.fill([draw.randint(-16, 16) / 4 for _ in range(math.prod(shape))])
-    return t
+    return formed(t)
 
 
 def bytes_like(answer: Any, shape: Shape, seed: int) -> Any:
@@ -118,18 +120,28 @@ def check_10_1(judge: Judge, op: Any) -> None:
     view = turned.over((2, 3), (1, 2), 0)
     z = judge.run(partial(padded, op, view, 1))
     judge.close(z.tolist(), bordered(view.tolist(), 1, 2), given="a view, columns for rows")
-    for shape, border in (((2, 3), 1), ((2, 1, 3, 4), 2)):
-        x, given = watched(filled(op, shape, 8)), f"the gradient, shape {shape}, border={border}"
-        z = judge.run(partial(padded, op, x, border))
-        mix = filled(op, tuple(z.shape), 9)
-        got = gradient_of(judge, z, mix, x, given)
-        h, w = shape[-2:]
-        inner = mix[..., border : border + h, border : border + w]
-        judge.close(got.tolist(), inner.tolist(), given=given)
+    take_turns(*[_padded_back(judge, op, *case) for case in (((2, 3), 1), ((2, 1, 3, 4), 2))])
+    x, z = watched(filled(op, (2, 2), 8)), None
+    with contextlib.suppress(Exception):  # nobody asks for a border of 0, but `Conv2d` may
+        z = padded(op, x, 0)
+    found = "it is x itself: give a tensor of its own, which can remember how it was made"
+    judge.that(z is not x, found, given="border=0")
     big = bytes_like(op, (60, 1, 28, 28), 3)
     with kernels_counted(op) as calls:
         judge.run(partial(padded, op, big, 2))
     judge.that(calls[0], "no kernel was called: the numbers went through Python, one by one")
+
+
+def _padded_back(judge: Judge, op: Any, shape: Shape, border: int) -> Steps:
+    """One Pad, forward and back; between them comes another."""
+    x, given = watched(filled(op, shape, 8)), f"the gradient, shape {shape}, border={border}"
+    z = judge.run(partial(padded, op, x, border))
+    yield
+    mix = filled(op, tuple(z.shape), 9)
+    got = gradient_of(judge, z, mix, x, given)
+    h, w = shape[-2:]
+    inner = mix[..., border : border + h, border : border + w]
+    judge.close(got.tolist(), inner.tolist(), given=given)
 
 
 def padded(op: Any, x: Any, border: int) -> Any:
@@ -199,7 +211,17 @@ def check_10_2(judge: Judge, filtered: Any) -> None:
         given = f"a picture of {high} x {wide}, weights {size} x {size}"
         got = judge.call(filtered, picture, weights, given=given)
         judge.that(isinstance(got, list), f"it gives {kind(got)}; nested lists are asked for")
-        judge.close(got, convolved(picture, weights), given=given)
+        turned = [row[::-1] for row in weights[::-1]]
+        mistakes = {
+            "the filter turned by half a turn: it is laid on as it is": convolved(picture, turned),
+            "rows and columns of the filter exchanged": convolved(
+                picture, [list(column) for column in zip(*weights, strict=True)]
+            ),
+            "the last row and the last column of places are missing": [
+                row[:-1] for row in convolved(picture, weights)[:-1]
+            ],
+        }
+        judge.close(got, convolved(picture, weights), given=given, mistakes=mistakes)
 
 
 # ---- windows -------------------------------------------------------------------------------------
@@ -325,7 +347,7 @@ def check_10_4(judge: Judge, contiguous: Any) -> None:
             t, about = base.over(shape, strides, offset), f"{given}, of {dtype}"
             numbers = t.tolist()
             with kernels_counted(contiguous) as calls:
-                got = judge.call(contiguous, t, given=about)
+                got = judge.call(contiguous, t, given=about, again=False)
             shaped(judge, got, shape, about)
             judge.equal(got.tolist(), numbers, given=about)
             judge.equal(got.buf.dtype, dtype, given=f"the dtype, {about}")
@@ -469,6 +491,7 @@ SIZES = [  # pictures, inputs, high, wide, outputs, size, padding
     "broadcasting puts one number under each filter without being asked. The rows are those of "
     "`as_rows`, written out, since that is no part of the library.",
 )
+@in_forms
 def check_10_6(judge: Judge, layer_type: Any) -> None:
     """Conv2d(inputs, outputs, size, padding) has w (inputs * size * size, outputs) and b
     (outputs,), and gives for pictures (n, inputs, h, w) the maps (n, outputs, h', w'): the sum of
@@ -476,28 +499,65 @@ def check_10_6(judge: Judge, layer_type: Any) -> None:
     with order_kept():
         random.seed(3)
         begins(judge, layer_type)
-        for n, inputs, high, wide, outputs, size, padding in SIZES:
-            arguments = (inputs, outputs, size, *([padding] if padding else []))
-            layer = judge.instance(layer_type, *arguments)
-            w = filled(layer_type, tuple(layer.w.shape), high + size, "float32")
-            b = filled(layer_type, (outputs,), wide, "float32")
-            layer.w.fill(w.values())
-            layer.b.fill(b.values())
-            x = watched(filled(layer_type, (n, inputs, high, wide), n + outputs, "float32"))
-            given = f"{n} pictures of {inputs} x {high} x {wide}, Conv2d{arguments}"
-            z = judge.run(partial(layer, x))
-            expected = convolution(x.tolist(), w.tolist(), b.tolist(), size, padding)
-            shaped(judge, z, (n, outputs, len(expected[0][0]), len(expected[0][0][0])), given)
-            judge.close(z.tolist(), expected, rtol=1e-4, atol=1e-4, given=given)
-            mix = filled(layer_type, tuple(z.shape), 2, "float32")
-            gradient_of(judge, z, mix, x, given)
-            wanted = gradients(x.tolist(), w.tolist(), mix.tolist(), size, padding)
-            for name, p, numbers in zip(
-                ("w", "b", "the pictures"), (layer.w, layer.b, x), wanted, strict=True
-            ):
-                about = f"the gradient of {name}, {given}"
-                judge.that(p.grad is not None, f"{name} has no gradient after backward")
-                judge.close(p.grad.tolist(), numbers, rtol=1e-4, atol=1e-4, given=about)
+        take_turns(*[_conv(judge, layer_type, *sizes) for sizes in SIZES])
+
+
+def _conv(
+    judge: Judge, layer_type: Any, n: int, inputs: int, high: int, wide: int, outputs: int,
+    size: int, padding: int,
+) -> Steps:  # fmt: skip
+    """One layer, forward and back; between them come others."""
+    arguments = (inputs, outputs, size, *([padding] if padding else []))
+    layer = judge.instance(layer_type, *arguments)
+    yield
+    w = filled(layer_type, tuple(layer.w.shape), high + size, "float32")
+    b = filled(layer_type, (outputs,), wide, "float32")
+    layer.w.fill(w.values())
+    layer.b.fill(b.values())
+    x = watched(filled(layer_type, (n, inputs, high, wide), n + outputs, "float32"))
+    given = f"{n} pictures of {inputs} x {high} x {wide}, Conv2d{arguments}"
+    yield
+    z = judge.run(partial(layer, x))
+    expected = convolution(x.tolist(), w.tolist(), b.tolist(), size, padding)
+    shaped(judge, z, (n, outputs, len(expected[0][0]), len(expected[0][0][0])), given)
+    judge.close(z.tolist(), expected, rtol=1e-4, atol=1e-4, given=given,
+                mistakes=known_maps(x.tolist(), w.tolist(), b.tolist(), size, padding))  # fmt: skip
+    yield
+    mix = filled(layer_type, tuple(z.shape), 2, "float32")
+    gradient_of(judge, z, mix, x, given)
+    wanted = gradients(x.tolist(), w.tolist(), mix.tolist(), size, padding)
+    for name, p, numbers in zip(
+        ("w", "b", "the pictures"), (layer.w, layer.b, x), wanted, strict=True
+    ):
+        about = f"the gradient of {name}, {given}"
+        judge.that(p.grad is not None, f"{name} has no gradient after backward")
+        judge.close(p.grad.tolist(), numbers, rtol=1e-4, atol=1e-4, given=about)
+
+
+def known_maps(x: Nested, w: Rows, b: list[float], size: int, padding: int) -> dict[str, Any]:
+    """What the known mistakes of a convolution lead to."""
+    channels = len(x[0])
+    places = [
+        (k, i, j) for k in range(channels) for i in range(size) for j in range(size)
+    ]  # fmt: skip
+
+    def reordered(order: Any) -> Nested:
+        rows = [w[(k * size + i) * size + j] for k, i, j in map(order, places)]
+        return convolution(x, rows, b, size, padding)
+
+    last = size - 1
+    return {
+        "without the biases": lambda: convolution(x, w, [0.0] * len(b), size, padding),
+        "the filters turned by half a turn": lambda: reordered(
+            lambda p: (p[0], last - p[1], last - p[2])
+        ),
+        "rows and columns of the windows exchanged": lambda: reordered(
+            lambda p: (p[0], p[2], p[1])
+        ),
+        "the channels in the opposite order": lambda: reordered(
+            lambda p: (channels - 1 - p[0], p[1], p[2])
+        ),
+    }
 
 
 def begins(judge: Judge, layer_type: Any) -> None:
@@ -513,6 +573,8 @@ def begins(judge: Judge, layer_type: Any) -> None:
     spread = math.sqrt(math.fsum(x * x for x in weights) / len(weights))
     found = f"the weights begin with a spread of {spread:.3g}; sqrt(2 / 18) = 0.333 is He's"
     judge.that(0.3 < spread < 0.37, found)
+    mean = math.fsum(weights) / len(weights)
+    judge.that(abs(mean) < 0.03, f"the mean of the weights is {mean:.3f}, and should be near 0")
     other = judge.instance(layer_type, 2, 200, 3)
     judge.that(other.w.values() != weights, "two layers begin with the same weights")
 
@@ -573,6 +635,7 @@ def chosen(op: Any, *tensors: Any) -> Any:
     why_ours="The condition is asked for its dtype before anything else, so that a wrong order is "
     "an error with the right one in it. Backward is made of the same Op.",
 )
+@in_forms
 def check_10_8(judge: Judge, op: Any) -> None:
     """Where(condition, a, b).apply() has the numbers of a where the condition is true, else those
     of b, with gradients for a and b; a condition that is not bool is a TypeError."""
@@ -589,27 +652,18 @@ def check_10_8(judge: Judge, op: Any) -> None:
         ("infinity is not chosen", [True, False], [1.0, math.inf], [-math.inf, 2.0], [1.0, 2.0]),
         ("nan is not chosen", [False, True], [math.nan, 3.0], [2.0, math.nan], [2.0, 3.0]),
     ):  # fmt: skip
-        got = judge.run(partial(chosen, op, case(condition), Tensor(a), Tensor(b)))
+        args = (formed(t) for t in (case(condition), Tensor(a), Tensor(b)))
+        got = judge.run(partial(chosen, op, *args))
         needs_tensor(judge, got)
         judge.equal(got.tolist(), expected, given=given)
     mixed = judge.run(partial(chosen, op, case([True, False]), Tensor([1, 2], dtype="int64"),
                               Tensor([0.5, 0.25], dtype="float64")))  # fmt: skip
     judge.equal(mixed.tolist(), [1.0, 0.25], given="a of int64, b of float64")
     judge.equal(mixed.buf.dtype, "float64", given="the dtype, for a of int64 and b of float64")
-    for shapes in (((2, 3), (2, 3)), ((3,), (2, 3)), ((2, 3), (2, 1))):
-        a, b = (watched(filled(op, shape, 5 + k)) for k, shape in enumerate(shapes))
-        condition = case([[True, False, True], [False, False, True]])
-        z = judge.run(partial(chosen, op, condition, a, b))
-        mix, given = filled(op, (2, 3), 9), f"a of shape {shapes[0]}, b of shape {shapes[1]}"
-        gradient_of(judge, z, mix, a, given)
-        judge.that(b.grad is not None, "backward left no gradient in b", given=given)
-        fit = own(op, "fit")
-        for name, t, sign in (("a", a, True), ("b", b, False)):
-            mine = [m if c is sign else 0.0 for m, c in zip(mix.values(), condition.values(),
-                                                            strict=True)]  # fmt: skip
-            share = fit(own(op, "zeros")((2, 3), "float64") + Tensor([mine[:3], mine[3:]],
-                        dtype="float64"), t)  # fmt: skip
-            judge.close(t.grad.tolist(), share.tolist(), given=f"the gradient of {name}, {given}")
+    shapes: tuple[tuple[Shape, Shape], ...] = (
+        ((2, 3), (2, 3)), ((3,), (2, 3)), ((2, 3), (2, 1)),
+    )  # fmt: skip
+    take_turns(*[_where(judge, op, *pair, k % 2 == 0) for k, pair in enumerate(shapes)])
     x, truth = Tensor([1.0, -2.0]), case([True, False])
     with on_backend(op, "python"):  # a kernel in Python takes anything for a truth
         for given, arguments in (
@@ -619,6 +673,26 @@ def check_10_8(judge: Judge, op: Any) -> None:
         ):
             judge.raises(TypeError, partial(chosen, op), *arguments, match="bool", given=given,
                          called="Where(condition, a, b).apply()")  # fmt: skip
+
+
+def _where(judge: Judge, op: Any, first: Shape, second: Shape, turned: bool) -> Steps:
+    """One Where, forward and back; between them come others, with another condition."""
+    Tensor, shapes = own(op, "Tensor"), (first, second)
+    a, b = (watched(filled(op, shape, 5 + k)) for k, shape in enumerate(shapes))
+    truth = [[True, False, True], [False, False, True]]
+    condition = formed(Truth(op)(truth[::-1] if turned else truth))
+    z = judge.run(partial(chosen, op, condition, a, b))
+    yield
+    mix, given = filled(op, (2, 3), 9), f"a of shape {shapes[0]}, b of shape {shapes[1]}"
+    gradient_of(judge, z, mix, a, given)
+    judge.that(b.grad is not None, "backward left no gradient in b", given=given)
+    fit = own(op, "fit")
+    for name, t, sign in (("a", a, True), ("b", b, False)):
+        mine = [m if c is sign else 0.0 for m, c in zip(mix.values(), condition.values(),
+                                                        strict=True)]  # fmt: skip
+        share = fit(own(op, "zeros")((2, 3), "float64") + Tensor([mine[:3], mine[3:]],
+                    dtype="float64"), t)  # fmt: skip
+        judge.close(t.grad.tolist(), share.tolist(), given=f"the gradient of {name}, {given}")
 
 
 @contextmanager
@@ -645,8 +719,8 @@ class Truth:
 # ---- pooling -------------------------------------------------------------------------------------
 
 
-def handed_out(g: Nested, x: Nested, size: int) -> Nested:
-    """g at the first largest number of each window."""
+def handed_out(g: Nested, x: Nested, size: int, which: str = "the first") -> Nested:
+    """g at the first largest number of each window, or at other ones of equals."""
     out = [[[[0.0] * len(row) for row in channel] for channel in one] for one in x]
     for n, k in itertools.product(range(len(x)), range(len(x[0]))):
         for y, row in enumerate(g[n][k]):
@@ -656,8 +730,12 @@ def handed_out(g: Nested, x: Nested, size: int) -> Nested:
                     for i in range(size)
                     for j in range(size)
                 ]
-                _, i, j = min(inside)
-                out[n][k][y * size + i][left * size + j] = arrived
+                least, i, j = min(inside)
+                equals = [(i, j) for value, i, j in inside if value == least]
+                takers = {"the first": equals[:1], "the last": equals[-1:]}.get(which, equals)
+                share = arrived / len(equals) if which == "shared among all" else arrived
+                for i, j in takers:
+                    out[n][k][y * size + i][left * size + j] = share
     return out
 
 
@@ -679,6 +757,7 @@ def handed_out(g: Nested, x: Nested, size: int) -> Nested:
     why_ours="`left` is what makes equals no trouble: the first of them takes it, and finds "
     "nothing more for the second. No number is looked at in Python.",
 )
+@in_forms
 def check_10_9(judge: Judge, to_largest: Any) -> None:
     """to_largest(g, x, z, size) is like x, with g at the largest number of each window, the first
     of equals, and 0 elsewhere."""
@@ -697,17 +776,22 @@ def check_10_9(judge: Judge, to_largest: Any) -> None:
         cases.append((f"maps {shape} with many equals", few, size))
     Tensor = own(to_largest, "Tensor")
     for given, numbers, size in cases:
-        x = Tensor(numbers, dtype="float64")
+        x = formed(Tensor(numbers, dtype="float64"))
         seen = window_lists(numbers, size, size)
         top = [
             [[[max(itertools.chain(*w)) for w in row] for row in m] for m in one] for one in seen
         ]
-        z = Tensor(top, dtype="float64")
+        z = formed(Tensor(top, dtype="float64"))
         g = filled(to_largest, tuple(z.shape), 4)
         about = f"{given}, size={size}"
         got = judge.call(to_largest, g, x, z, size, given=about)
         shaped(judge, got, tuple(x.shape), about)
-        judge.close(got.tolist(), handed_out(g.tolist(), numbers, size), given=about)
+        mistakes = {
+            f"{which} of equals": handed_out(g.tolist(), numbers, size, which)
+            for which in ("all", "the last", "shared among all")
+        }
+        judge.close(got.tolist(), handed_out(g.tolist(), numbers, size), given=about,
+                    mistakes=mistakes)  # fmt: skip
 
 
 # ---- a reader ------------------------------------------------------------------------------------
@@ -800,13 +884,16 @@ def check_10_10(judge: Judge, reader: Any) -> None:
     (n, 1, 28, 28) bytes, and all of whose parameters learn."""
     with order_kept():
         random.seed(11)
-        model = judge.call(reader)
+        model = judge.call(reader, again=False)
         small_enough(judge, model, reader)
+        given = "3 pictures of random bytes"
+        scores = judge.run(partial(model, bytes_like(reader, (3, 1, 28, 28), 4)))
+        are_scores(judge, scores, given)
         found = "it has no `parameters`: make a Module of it, or a Sequential"
         judge.that(hasattr(model, "parameters"), found)
         parameters = judge.run(model.parameters)
         judge.that(parameters, "it has no parameters: there is nothing in it that could learn")
-        other = judge.call(reader)
+        other = judge.call(reader, again=False)
         found = "reader() gives the same network again: a new one each time is asked for"
         same = {id(p.buf) for p in parameters} & {id(p.buf) for p in judge.run(other.parameters)}
         judge.that(model is not other and not same, found)
@@ -925,6 +1012,7 @@ def check_10_11(judge: Judge, trained: Any) -> None:
     why_ours="Two places differ from a convolution: the border is size - 1, so that each pixel "
     "meets all windows it stood in, and the filter is turned, with inputs and outputs exchanged.",
 )
+@in_forms
 def check_10_s1(judge: Judge, way_back: Any) -> None:
     """way_back(g, w) is the gradient of a convolution's pictures, by a convolution of g."""
     for n, inputs, outputs, high, wide, size in (
@@ -966,37 +1054,48 @@ def check_10_s2(judge: Judge, layer_type: Any) -> None:
     bias."""
     with order_kept():
         random.seed(5)
-        for n, channels, high, wide, size, padding in (
+        sizes = (
             (1, 1, 3, 3, 2, 0), (2, 3, 4, 5, 3, 0), (2, 4, 4, 4, 3, 1), (1, 3, 5, 5, 5, 2),
             (2, 2, 3, 2, 1, 0),
-        ):  # fmt: skip
-            arguments = (channels, size, *([padding] if padding else []))
-            layer = judge.instance(layer_type, *arguments)
-            for name, shape in (("w", (size * size, channels)), ("b", (channels,))):
-                p = judge.run(partial(getattr, layer, name))
-                needs_tensor(judge, p, f"its attribute {name} is")
-                judge.equal(tuple(p.shape), shape, given=f"the shape of {name}")
-                judge.that(p.requires_grad, f"{name} is not watched: it would never learn")
-            judge.that(len(set(layer.w.values())) > 1 or size == 1, "all weights begin the same")
-            w = filled(layer_type, (size * size, channels), high + size, "float32")
-            b = filled(layer_type, (channels,), wide, "float32")
-            layer.w.fill(w.values())
-            layer.b.fill(b.values())
-            x = watched(filled(layer_type, (n, channels, high, wide), n + size, "float32"))
-            given = f"{n} pictures of {channels} x {high} x {wide}, Depthwise{arguments}"
-            z = judge.run(partial(layer, x))
-            expected: Nested = [[] for _ in range(n)]
-            for k in range(channels):
-                one = [[picture[k]] for picture in x.tolist()]
-                column = [[row[k]] for row in w.tolist()]
-                maps = convolution(one, column, [b.tolist()[k]], size, padding)
-                for picture, found in zip(expected, maps, strict=True):
-                    picture += found
-            shaped(judge, z, (n, channels, len(expected[0][0]), len(expected[0][0][0])), given)
-            judge.close(z.tolist(), expected, rtol=1e-4, atol=1e-4, given=given)
-            gradient_of(judge, z, filled(layer_type, tuple(z.shape), 2, "float32"), x, given)
-            for name, p in (("w", layer.w), ("b", layer.b)):
-                judge.that(p.grad is not None, f"{name} has no gradient after backward")
+        )  # fmt: skip
+        take_turns(*[_depthwise(judge, layer_type, *case) for case in sizes])
+
+
+def _depthwise(
+    judge: Judge, layer_type: Any, n: int, channels: int, high: int, wide: int, size: int,
+    padding: int,
+) -> Steps:  # fmt: skip
+    """One layer, forward and back; between them come others."""
+    arguments = (channels, size, *([padding] if padding else []))
+    layer = judge.instance(layer_type, *arguments)
+    yield
+    for name, shape in (("w", (size * size, channels)), ("b", (channels,))):
+        p = judge.run(partial(getattr, layer, name))
+        needs_tensor(judge, p, f"its attribute {name} is")
+        judge.equal(tuple(p.shape), shape, given=f"the shape of {name}")
+        judge.that(p.requires_grad, f"{name} is not watched: it would never learn")
+    judge.that(len(set(layer.w.values())) > 1 or size == 1, "all weights begin the same")
+    w = filled(layer_type, (size * size, channels), high + size, "float32")
+    b = filled(layer_type, (channels,), wide, "float32")
+    layer.w.fill(w.values())
+    layer.b.fill(b.values())
+    x = watched(filled(layer_type, (n, channels, high, wide), n + size, "float32"))
+    given = f"{n} pictures of {channels} x {high} x {wide}, Depthwise{arguments}"
+    yield
+    z = judge.run(partial(layer, x))
+    expected: Nested = [[] for _ in range(n)]
+    for k in range(channels):
+        one = [[picture[k]] for picture in x.tolist()]
+        column = [[row[k]] for row in w.tolist()]
+        maps = convolution(one, column, [b.tolist()[k]], size, padding)
+        for picture, found in zip(expected, maps, strict=True):
+            picture += found
+    shaped(judge, z, (n, channels, len(expected[0][0]), len(expected[0][0][0])), given)
+    judge.close(z.tolist(), expected, rtol=1e-4, atol=1e-4, given=given)
+    yield
+    gradient_of(judge, z, filled(layer_type, tuple(z.shape), 2, "float32"), x, given)
+    for name, p in (("w", layer.w), ("b", layer.b)):
+        judge.that(p.grad is not None, f"{name} has no gradient after backward")
 
 
 # ---- questions -----------------------------------------------------------------------------------

@@ -14,8 +14,9 @@ from typing import Any
 from course.compare import kind
 from course.exercise import Judge, exercise, question
 from course.exercises import ch07
-from course.exercises.ch07 import needs_tensor, order_kept
+from course.exercises.ch07 import are_scores, needs_tensor, order_kept, same_dtype
 from course.exercises.ch09 import is_quick
+from course.turns import Steps, formed, in_forms, scattered, take_turns
 from tutor import data
 
 Rows = list[list[float]]
@@ -30,10 +31,11 @@ def own(answer: Any, name: str) -> Any:
 def some(
     answer: Any, *shape: int, seed: int = 0, dtype: str = "float64", watched: bool = False
 ) -> Any:
-    """A tensor of numbers that are all different, around 0."""
+    """A tensor of random numbers, quarters from -2 to 2."""
     roll = random.Random(f"{seed} {shape}")
-    buffer = own(answer, "Buffer")([roll.gauss(0, 1) for _ in range(math.prod(shape))], dtype)
-    return own(answer, "Tensor")(buffer, shape, requires_grad=watched)
+    numbers = [roll.randint(-8, 8) / 4 for _ in range(math.prod(shape))]
+    buffer = own(answer, "Buffer")(numbers, dtype)
+    return formed(own(answer, "Tensor")(buffer, shape, requires_grad=watched))
 
 
 def tables(nested: Any, axes: int) -> list[Any]:
@@ -52,13 +54,52 @@ def shared(row: list[float]) -> list[float]:
     return [power / math.fsum(powers) for power in powers]
 
 
-def weights_for(q: Rows, k: Rows, mask: Rows | None = None) -> Rows:
+def weights_for(q: Rows, k: Rows, mask: Rows | None = None, divisor: float | None = None) -> Rows:
     """The softmax of the scaled scores, by the formula."""
     scores = product(q, [list(column) for column in zip(*k, strict=True)])
+    root = math.sqrt(len(q[0])) if divisor is None else divisor
     return [
-        shared([s / math.sqrt(len(q[0])) + (mask[i][j] if mask else 0) for j, s in enumerate(row)])
+        shared([s / root + (mask[i][j] if mask else 0) for j, s in enumerate(row)])
         for i, row in enumerate(scores)
     ]
+
+
+def known_weights(pairs: list[tuple[Rows, Rows]], mask: Rows | None) -> dict[str, Any]:
+    """What the known mistakes lead to, for pairs of queries and keys."""
+    width, keys = len(pairs[0][0][0]), len(pairs[0][1])
+
+    def by(divisor: float) -> list[Rows]:
+        return [weights_for(q, k, mask, divisor) for q, k in pairs]
+
+    def across() -> list[Rows]:
+        scores = [weights_scores(q, k, mask) for q, k in pairs]
+        return [flipped([shared(column) for column in flipped(table)]) for table in scores]
+
+    def late() -> list[Rows]:
+        tables_of = [weights_for(q, k) for q, k in pairs]
+        return [
+            [[w if not m else 0.0 for w, m in zip(row, out, strict=True)]
+             for row, out in zip(table, mask or table, strict=True)] for table in tables_of
+        ]  # fmt: skip
+
+    found: dict[str, Any] = {
+        "what scores give that were not divided by the root of the width": lambda: by(1.0),
+        "what scores give that were divided by the width; by its root": lambda: by(width),
+        "what scores give that were multiplied by the root of the width": lambda: by(width**-0.5),
+        f"divided by the root of {keys}, the number of keys": lambda: by(math.sqrt(keys)),
+        "shares that add up to 1 in each column: each query has a row": across,
+    }
+    if mask:
+        found["what comes out without the mask"] = lambda: [weights_for(q, k) for q, k in pairs]
+        found["weights that were set to 0 after the softmax: the mask belongs before it"] = late
+    return found
+
+
+def weights_scores(q: Rows, k: Rows, mask: Rows | None) -> Rows:
+    scores = product(q, flipped(k))
+    root = math.sqrt(len(q[0]))
+    return [[s / root + (mask[i][j] if mask else 0) for j, s in enumerate(row)]
+            for i, row in enumerate(scores)]  # fmt: skip
 
 
 def triangle(count: int) -> Rows:
@@ -114,7 +155,22 @@ def check_11_1(judge: Judge, pair_loss: Any) -> None:
             followed[a][b] += 1
         each = [math.log(sum(followed[a]) / followed[a][b]) for a, b in itertools.pairwise(test)]
         got = judge.call(pair_loss, train, test, count)
-        judge.close(got, math.fsum(each) / len(each), rtol=1e-9)
+        raw = [[n - 1 for n in row] for row in followed]
+        mean = math.fsum(each) / len(each)
+        mistakes = {
+            "without the one more: counts as they are": lambda raw=raw, test=test: math.fsum(
+                math.log(sum(raw[a]) / raw[a][b]) for a, b in itertools.pairwise(test)
+            ) / (len(test) - 1),
+            "divided by the number of letters, not of pairs": mean * len(each) / len(test),
+            "the sum over the pairs; their mean is asked for": mean * len(each),
+            "in bits; the natural logarithm is asked for": mean / math.log(2),
+            "the sign: minus the logarithm is asked for": -mean,
+            "pairs the other way round: p(letter | next letter)": lambda f=followed, test=test: (
+                math.fsum(math.log(sum(f[b]) / f[b][a]) for a, b in itertools.pairwise(test))
+                / (len(test) - 1)
+            ),
+        }  # fmt: skip
+        judge.close(got, mean, rtol=1e-9, mistakes=mistakes)
 
 
 @exercise(
@@ -153,7 +209,11 @@ def check_11_2(judge: Judge, answer: Any) -> None:
             wide = spread(w.values()) * math.sqrt(width)
             if count > 100:
                 judge.close(wide, 1.0, rtol=0.05, given=f"spread of w times sqrt(width), {given}")
-        layer = judge.instance(answer, 6, 3)
+                far = max(map(abs, w.values())) * math.sqrt(width)
+                found = f"no number is further than {far:.2f} times the spread from 0, as even ones"
+                judge.that(far > 2.5, f"{found} are: draw them by random.gauss", given=given)
+        layer, other = judge.instance(answer, 6, 3), judge.instance(answer, 9, 3)
+        judge.call(other, [8, 7])
         lists = layer.w.tolist()
         cases: list[tuple[Any, Any]] = [
             ([2, 0, 5], (3,)),
@@ -165,7 +225,9 @@ def check_11_2(judge: Judge, answer: Any) -> None:
         for ids, shape in cases:
             numbers = own(answer, "flatten")(ids)[0]
             wanted = own(answer, "nest")([lists[i] for i in numbers], shape)
-            for called, what in ((ids, f"ids {ids}"), (Tensor(ids, dtype="int64"), "a tensor")):
+            whole = Tensor(ids, dtype="int64")
+            forms = ((ids, f"ids {ids}"), (whole, "a tensor"), (scattered(whole), "a view"))
+            for called, what in forms:
                 given = f"{what}, of shape {shape}"
                 got = judge.call(layer, called, given=given)
                 needs_tensor(judge, got)
@@ -279,6 +341,7 @@ def stretched(nested: Any, shape: Shape, to: Shape) -> list[Any]:
     why_ours="backward is what it was: y.T exchanges the last two axes of any tensor, and the "
     "Engine adds up the gradients of what was stretched.",
 )
+@in_forms
 def check_11_4(judge: Judge, MatMul: Any) -> None:  # noqa: N803 - it is a class
     """The products, with the axes before the last two broadcast; a ValueError where shapes do not
     fit; the gradients of both."""
@@ -288,26 +351,7 @@ def check_11_4(judge: Judge, MatMul: Any) -> None:  # noqa: N803 - it is a class
         ((3, 2, 4), (4, 5)), ((2, 4), (3, 4, 2)), ((2, 1, 2, 3), (3, 3, 4)),
         ((1, 2, 3), (4, 3, 2)), ((2, 3, 1, 2), (2, 3, 2, 3)),
     ]  # fmt: skip
-    for first, second in shapes:
-        given = f"x {first}, y {second}"
-        x, y = some(MatMul, *first, watched=True), some(MatMul, *second, seed=2, watched=True)
-        op = judge.instance(MatMul, x, y)
-        judge.that(hasattr(op, "apply"), "it makes no Op: a class on top of Op is asked for")
-        z = judge.run(op.apply)
-        needs_tensor(judge, z, "apply() gives")
-        before = own(MatMul, "broadcast_shapes")(first[:-2], second[:-2])
-        shape = (*before, first[-2], second[-1])
-        judge.equal(tuple(z.shape), shape, given=f"the shape of the product of {given}")
-        xs, ys = stretched(x.tolist(), first, before), stretched(y.tolist(), second, before)
-        pairs = list(zip(xs, ys, strict=True))
-        judge.close(tables(z.tolist(), len(shape)), [product(a, b) for a, b in pairs], given=given)
-        g = some(MatMul, *shape, seed=3)
-        judge.run(partial(weighted_back, z, g))
-        for name, t, wanted in zip("xy", (x, y), of_products(x, y, g, before), strict=True):
-            where = f"the gradient of {name}, {given}"
-            judge.that(t.grad is not None, f"there is no gradient in {name}", given=given)
-            judge.equal(tuple(t.grad.shape), tuple(t.shape), given=f"the shape of {where}")
-            judge.close(tables(t.grad.tolist(), len(t.shape)), wanted, given=where)
+    take_turns(*[_product(judge, MatMul, *pair) for pair in shapes])
     for watched in ((True, False), (False, True), (False, False)):
         x, y = (some(MatMul, 2, 3, 3, seed=s, watched=w) for s, w in enumerate(watched))
         grads = judge.run(partial(MatMul(x, y).backward, some(MatMul, 2, 3, 3, seed=7)))
@@ -315,9 +359,38 @@ def check_11_4(judge: Judge, MatMul: Any) -> None:  # noqa: N803 - it is a class
         judge.that(isinstance(grads, tuple | list), "backward gives no tuple of two", given=given)
         found = tuple(g is not None for g in grads)
         judge.equal(found, watched, given=given + ": which gradients are not None")
-    mixed = judge.run(
-        lambda: MatMul(some(MatMul, 1, 2, dtype="float32"), some(MatMul, 2, 1)).apply()
-    )
+    _refused(judge, MatMul)
+
+
+def _product(judge: Judge, MatMul: Any, first: Shape, second: Shape) -> Steps:  # noqa: N803
+    """One product, forward and back; between them come others."""
+    given = f"x {first}, y {second}"
+    x, y = some(MatMul, *first, watched=True), some(MatMul, *second, seed=2, watched=True)
+    op = judge.instance(MatMul, x, y)
+    judge.that(hasattr(op, "apply"), "it makes no Op: a class on top of Op is asked for")
+    z = judge.run(op.apply)
+    needs_tensor(judge, z, "apply() gives")
+    before = own(MatMul, "broadcast_shapes")(first[:-2], second[:-2])
+    shape = (*before, first[-2], second[-1])
+    judge.equal(tuple(z.shape), shape, given=f"the shape of the product of {given}")
+    xs, ys = stretched(x.tolist(), first, before), stretched(y.tolist(), second, before)
+    pairs = list(zip(xs, ys, strict=True))
+    judge.close(tables(z.tolist(), len(shape)), [product(a, b) for a, b in pairs], given=given)
+    g = some(MatMul, *shape, seed=3)
+    yield
+    judge.run(partial(weighted_back, z, g))
+    for name, t, wanted in zip("xy", (x, y), of_products(x, y, g, before), strict=True):
+        where = f"the gradient of {name}, {given}"
+        judge.that(t.grad is not None, f"there is no gradient in {name}", given=given)
+        judge.equal(tuple(t.grad.shape), tuple(t.shape), given=f"the shape of {where}")
+        judge.close(tables(t.grad.tolist(), len(t.shape)), wanted, given=where)
+
+
+def _refused(judge: Judge, MatMul: Any) -> None:  # noqa: N803 - it is a class
+    """Two dtypes, and shapes that do not fit."""
+    double = some(MatMul, 2, 1)
+    double = own(MatMul, "Tensor")(double.tolist(), dtype="float64")
+    mixed = judge.run(lambda: MatMul(some(MatMul, 1, 2, dtype="float32"), double).apply())
     judge.equal(mixed.buf.dtype, "float64", given="the dtype of float32 times float64")
     misfits: list[tuple[Shape, Shape, list[Shape]]] = [
         ((2, 3), (2, 3), [(2, 3)]), ((2, 2, 3), (2, 2, 4), [(2, 2, 3), (2, 2, 4)]),
@@ -388,6 +461,7 @@ def flipped(rows: Rows) -> Rows:
     why_ours="The shift is detached, as in chapter 7: the result does not depend on it, so the "
     "Engine need not go that way.",
 )
+@in_forms
 def check_11_5(judge: Judge, softmax: Any) -> None:
     """softmax(x) is e**x divided by its sum along the last axis, for any number of axes, for scores
     of any size, and for scores of minus infinity, which get 0."""
@@ -403,12 +477,28 @@ def check_11_5(judge: Judge, softmax: Any) -> None:
         ([[0.0, -math.inf, 1.0], [-math.inf, -math.inf, 3.0]], "some are minus infinity"),
     ]
     for lists, given in cases:
-        x = Tensor(lists, dtype="float64", requires_grad=True)
+        x = formed(Tensor(lists, dtype="float64", requires_grad=True))
         got = judge.call(softmax, x, given=given)
         needs_tensor(judge, got)
         judge.equal(tuple(got.shape), tuple(x.shape), given=f"the shape, {given}")
+        same_dtype(judge, got, x, given)
         each = [shared(row) for row in rows_of(lists)]
-        judge.close(got.reshape(-1, x.shape[-1]), each, given=given)
+        table = rows_of(lists)
+        mistakes = {
+            "shares along the columns; each row adds up to 1": lambda t=table: flipped(
+                [shared(column) for column in flipped(t)]
+            ),
+            "shares of the whole; each row adds up to 1": lambda t=table: [
+                shared([v for row in t for v in row])[i * len(row) : (i + 1) * len(row)]
+                for i, row in enumerate(t)
+            ],
+            "the logarithms of the shares": lambda e=each: [[math.log(v) for v in r] for r in e],
+            "e**x, not divided by the sum": lambda t=table: [[math.exp(v) for v in r] for r in t],
+            "e**(x - largest), not divided by the sum": lambda t=table: [
+                [math.exp(v - max(r)) for v in r] for r in t
+            ],
+        }
+        judge.close(got.reshape(-1, x.shape[-1]), each, given=given, mistakes=mistakes)
         factors = some(softmax, *x.shape, seed=1)
         total = judge.run(partial(weighted, got, factors))
         ch07.leads_back(judge, total, x, given)
@@ -444,6 +534,7 @@ def rows_of(nested: Any) -> list[list[float]]:
     why_ours="The mask is added, and before the softmax: what is minus infinity there is exactly 0 "
     "afterwards, and the others share all of the attention among them.",
 )
+@in_forms
 def check_11_6(judge: Judge, listening: Any) -> None:
     """listening(q, k, mask) is the softmax, along the keys, of q times k transposed, divided by the
     root of the width, plus the mask where there is one."""
@@ -456,17 +547,23 @@ def check_11_6(judge: Judge, listening: Any) -> None:
         q, k = some(listening, *first, seed=1, watched=True), some(listening, *second, seed=2)
         given = f"q {first}, k {second}" + (", and a causal mask" if masked else ", no mask")
         rows = triangle(first[-2]) if masked else None
-        more = [own(listening, "Tensor")(rows, dtype="float64")] if masked else []
+        more = [formed(own(listening, "Tensor")(rows, dtype="float64"))] if masked else []
         got = judge.call(listening, q, k, *more, given=given)
         needs_tensor(judge, got)
         shape = (*first[:-1], second[-2])
         judge.equal(tuple(got.shape), shape, given=f"the shape for {given}")
-        pairs = zip(tables(q.tolist(), len(first)), tables(k.tolist(), len(first)), strict=True)
+        same_dtype(judge, got, q, given)
+        pairs = list(
+            zip(tables(q.tolist(), len(first)), tables(k.tolist(), len(first)), strict=True)
+        )
         wanted = [weights_for(a, b, rows) for a, b in pairs]
-        judge.close(tables(got.tolist(), len(shape)), wanted, given=given)
+        judge.close(tables(got.tolist(), len(shape)), wanted, given=given,
+                    mistakes=known_weights(pairs, rows))  # fmt: skip
         total = judge.run(partial(weighted, got, some(listening, *shape, seed=3)))
         ch07.leads_back(judge, total, q, given)
     q, k = some(listening, 2, 3), some(listening, 2, 3, seed=1)
+    bare = judge.call(listening, q, k, mask=None, given="mask=None")
+    judge.close(bare, weights_for(q.tolist(), k.tolist()), given="mask=None")
     away = [[0.0, -2.0], [1.5, 0.0]]
     got = judge.call(listening, q, k, mask=own(listening, "Tensor")(away, dtype="float64"))
     judge.close(got, weights_for(q.tolist(), k.tolist(), away), given="a mask of other numbers")
@@ -526,26 +623,60 @@ def check_11_7(judge: Judge, answer: Any) -> None:
     """Head(width, size) has Linear layers q, k and v; listens(x, mask) gives the weights, and
     calling it with x (n, places, width) gives the weighted means of the values."""
     with order_kept():
-        for n, places, width, size in ((1, 3, 4, 2), (2, 5, 3, 3), (3, 2, 2, 5)):
-            given = f"Head({width}, {size}), x of shape {(n, places, width)}"
-            head = judge.instance(answer, width, size)
-            has_layers(judge, head, "q k v", (width, size), given)
-            shuffled_biases(head, "q k v")
-            x = some(answer, n, places, width, seed=places, dtype="float32")
-            for rows, more in ((None, ""), (triangle(places), ", with a causal mask")):
-                mask = own(answer, "Tensor")(rows) if rows else None
-                weights = [weights_for(sent(head.q, t), sent(head.k, t), rows) for t in x.tolist()]
-                got = judge.call(head.listens, x, mask, given=f"listens, {given}{more}")
-                needs_tensor(judge, got, "listens gives")
-                judge.close(got, weights, rtol=1e-4, atol=1e-6, given=f"listens, {given}{more}")
-                values = [sent(head.v, t) for t in x.tolist()]
-                got = judge.call(head, x, mask, given=f"{given}{more}")
-                needs_tensor(judge, got)
-                pairs = zip(weights, values, strict=True)
-                judge.close(got, [product(w, v) for w, v in pairs], rtol=1e-4, atol=1e-5,
-                            given=f"{given}{more}")  # fmt: skip
-            judge.run(partial(back_from, head, x))
-            watched_all(judge, head, "q k v", given)
+        take_turns(*[
+            _head(judge, answer, *sizes) for sizes in ((1, 3, 4, 2), (2, 5, 3, 3), (3, 2, 2, 5))
+        ])  # fmt: skip
+
+
+def without_mask(judge: Judge, layer: Any, x: Any, given: str, room: float) -> None:
+    """A mask may be left out, be None, and be named."""
+    plain = judge.call(layer, x, None, given=f"{given}, mask None").tolist()
+    for named in (False, True):
+        about = "mask=None" if named else "no mask at all"
+        if named:
+            got = judge.call(layer, x, mask=None, given=f"{given}, {about}")
+        else:
+            got = judge.call(layer, x, given=f"{given}, {about}")
+        judge.close(got, plain, given=f"{given}, {about}", rtol=1e-6, atol=room)
+
+
+def _head(judge: Judge, answer: Any, n: int, places: int, width: int, size: int) -> Steps:
+    """One head; others come between."""
+    given = f"Head({width}, {size}), x of shape {(n, places, width)}"
+    head = judge.instance(answer, width, size)
+    yield
+    has_layers(judge, head, "q k v", (width, size), given)
+    shuffled_biases(head, "q k v")
+    x = some(answer, n, places, width, seed=places, dtype="float32")
+    for rows, more in ((None, ""), (triangle(places), ", with a causal mask")):
+        mask = own(answer, "Tensor")(rows) if rows else None
+        pairs_of = [(sent(head.q, t), sent(head.k, t)) for t in x.tolist()]
+        weights = [weights_for(q, k, rows) for q, k in pairs_of]
+        got = judge.call(head.listens, x, mask, given=f"listens, {given}{more}")
+        needs_tensor(judge, got, "listens gives")
+        mistakes = known_weights(pairs_of, rows)
+        if width != size:
+            words = f"divided by the root of {width}, the width of x: queries have {size}"
+            mistakes[words] = lambda m=rows, p=pairs_of: [
+                weights_for(q, k, m, math.sqrt(width)) for q, k in p
+            ]
+        mistakes["the weights of keys that ask queries"] = lambda m=rows, p=pairs_of: [
+            weights_for(k, q, m) for q, k in p
+        ]
+        judge.close(got, weights, rtol=1e-4, atol=1e-6, given=f"listens, {given}{more}",
+                    mistakes=mistakes)  # fmt: skip
+        yield
+        values = [sent(head.v, t) for t in x.tolist()]
+        got = judge.call(head, x, mask, given=f"{given}{more}")
+        needs_tensor(judge, got)
+        pairs = zip(weights, values, strict=True)
+        judge.close(got, [product(w, v) for w, v in pairs], rtol=1e-4, atol=1e-5,
+                    given=f"{given}{more}")  # fmt: skip
+    without_mask(judge, head.listens, x, f"listens, {given}", 1e-6)
+    without_mask(judge, head, x, given, 1e-5)
+    yield
+    judge.run(partial(back_from, head, x))
+    watched_all(judge, head, "q k v", given)
 
 
 @exercise(
@@ -568,36 +699,60 @@ def check_11_7(judge: Judge, answer: Any) -> None:
 def check_11_8(judge: Judge, answer: Any) -> None:
     """MultiHead(width, heads) has Linear layers q, k, v and out; head h works with its own
     width // heads columns of q, k and v, and out mixes what all heads say."""
+    sizes = ((1, 3, 4, 2), (2, 5, 6, 3), (2, 4, 8, 2), (3, 2, 3, 1), (1, 4, 4, 4))
     with order_kept():
-        for n, places, width, heads in (
-            (1, 3, 4, 2),
-            (2, 5, 6, 3),
-            (2, 4, 8, 2),
-            (3, 2, 3, 1),
-            (1, 4, 4, 4),
-        ):
-            given = f"MultiHead({width}, {heads}), x of shape {(n, places, width)}"
-            layer = judge.instance(answer, width, heads)
-            has_layers(judge, layer, "q k v out", (width, width), given)
-            shuffled_biases(layer, "q k v out")
-            x = some(answer, n, places, width, seed=heads, dtype="float32")
-            for rows, more in ((None, ""), (triangle(places), ", with a causal mask")):
-                mask = own(answer, "Tensor")(rows) if rows else None
-                weights, wanted = by_heads(layer, x.tolist(), heads, rows)
-                got = judge.call(layer.listens, x, mask, given=f"listens, {given}{more}")
-                needs_tensor(judge, got, "listens gives")
-                shape = (n, heads, places, places)
-                judge.equal(tuple(got.shape), shape, given=f"the shape of listens, {given}{more}")
-                judge.close(got, weights, rtol=1e-4, atol=1e-6, given=f"listens, {given}{more}")
-                got = judge.call(layer, x, mask, given=f"{given}{more}")
-                needs_tensor(judge, got)
-                judge.equal(tuple(got.shape), tuple(x.shape), given=f"the shape, {given}{more}")
-                judge.close(got, wanted, rtol=1e-4, atol=1e-5, given=f"{given}{more}")
-            judge.run(partial(back_from, layer, x))
-            watched_all(judge, layer, "q k v out", given)
+        take_turns(*[_multi(judge, answer, *case) for case in sizes])
 
 
-def by_heads(layer: Any, nested: Any, heads: int, mask: Rows | None) -> tuple[Any, Any]:
+def _multi(judge: Judge, answer: Any, n: int, places: int, width: int, heads: int) -> Steps:
+    """One layer of several heads; others come between."""
+    given = f"MultiHead({width}, {heads}), x of shape {(n, places, width)}"
+    layer = judge.instance(answer, width, heads)
+    yield
+    has_layers(judge, layer, "q k v out", (width, width), given)
+    shuffled_biases(layer, "q k v out")
+    x = some(answer, n, places, width, seed=heads, dtype="float32")
+    for rows, more in ((None, ""), (triangle(places), ", with a causal mask")):
+        mask = own(answer, "Tensor")(rows) if rows else None
+        weights, wanted = by_heads(layer, x.tolist(), heads, rows)
+        got = judge.call(layer.listens, x, mask, given=f"listens, {given}{more}")
+        needs_tensor(judge, got, "listens gives")
+        shape = (n, heads, places, places)
+        judge.equal(tuple(got.shape), shape, given=f"the shape of listens, {given}{more}")
+        wide = f"divided by the root of {width}, the width of all heads: each has {width // heads}"
+        by = partial(heads_listen, layer, x.tolist(), heads)
+        mistakes = {
+            wide: partial(by, rows, math.sqrt(width)),
+            "what scores give that were not divided by a root": partial(by, rows, 1.0),
+            "what scores give that were divided by the width of a head; by its root": partial(
+                by, rows, width / heads
+            ),
+            "what comes out without the mask": partial(by, None, None),
+        }
+        judge.close(got, weights, rtol=1e-4, atol=1e-6, given=f"listens, {given}{more}",
+                    mistakes=mistakes)  # fmt: skip
+        yield
+        got = judge.call(layer, x, mask, given=f"{given}{more}")
+        needs_tensor(judge, got)
+        judge.equal(tuple(got.shape), tuple(x.shape), given=f"the shape, {given}{more}")
+        judge.close(got, wanted, rtol=1e-4, atol=1e-5, given=f"{given}{more}")
+    without_mask(judge, layer.listens, x, f"listens, {given}", 1e-6)
+    without_mask(judge, layer, x, given, 1e-5)
+    yield
+    judge.run(partial(back_from, layer, x))
+    watched_all(judge, layer, "q k v out", given)
+
+
+def heads_listen(
+    layer: Any, nested: Any, heads: int, mask: Rows | None, divisor: float | None
+) -> Any:
+    """The weights alone, scores divided by something else than the root of a head's width."""
+    return by_heads(layer, nested, heads, mask, divisor)[0]
+
+
+def by_heads(
+    layer: Any, nested: Any, heads: int, mask: Rows | None, divisor: float | None = None
+) -> tuple[Any, Any]:
     """The weights of each head, and what the layer gives, head by head."""
     weights, said = [], []
     for rows in nested:
@@ -606,7 +761,7 @@ def by_heads(layer: Any, nested: Any, heads: int, mask: Rows | None) -> tuple[An
         mixed: Rows = [[] for _ in rows]
         for h in range(heads):
             part = slice(h * size, (h + 1) * size)
-            of_heads.append(weights_for([r[part] for r in q], [r[part] for r in k], mask))
+            of_heads.append(weights_for([r[part] for r in q], [r[part] for r in k], mask, divisor))
             for row, more in zip(mixed, product(of_heads[-1], [r[part] for r in v]), strict=True):
                 row += more
         weights.append(of_heads)
@@ -736,6 +891,7 @@ def reads(judge: Judge, answer: Any, model: Any, count: int, context: int) -> No
         scores = judge.call(model, ids, given=given)
         needs_tensor(judge, scores)
         judge.equal(tuple(scores.shape), (n, places, count), given=f"the shape for {given}")
+        are_scores(judge, scores, given)
     ids = [roll.choices(range(count), k=context)]
     before = judge.call(model, ids).tolist()[0]
     for place in (context - 1, context // 2, 1):
@@ -918,31 +1074,36 @@ def check_11_12(judge: Judge, trained: Any) -> None:
     why_ours="The sum of g p is the mean of what arrives, weighted by the shares. Who gets more "
     "than the mean is pulled up, the others down: shares can only be taken from each other.",
 )
+@in_forms
 def check_11_s1(judge: Judge, answer: Any) -> None:
     """Softmax(x).apply() is softmax(x), and backward(g) gives the gradient of its scores."""
-    for shape in ((1, 3), (2, 4), (3, 3), (2, 2, 5), (2, 1, 3, 2)):
-        given = f"x of shape {shape}"
-        x = some(answer, *shape, watched=True)
-        op = judge.instance(answer, x)
-        judge.that(hasattr(op, "apply"), "it makes no Op: a class on top of Op is asked for")
-        z = judge.run(op.apply)
-        needs_tensor(judge, z, "apply() gives")
-        each = [shared(row) for row in rows_of(x.tolist())]
-        judge.close(z.reshape(-1, shape[-1]), each, given=f"forward, {given}")
-        g = some(answer, *shape, seed=3)
-        grads = judge.run(partial(op.backward, g))
-        judge.that(
-            isinstance(grads, tuple | list) and len(grads) == 1 and hasattr(grads[0], "buf"),
-            f"backward gives {kind(grads)}; a tuple of one tensor is asked for: return (...,)",
-        )
-        judge.equal(
-            tuple(grads[0].shape), shape, given=f"the shape of what backward gives, {given}"
-        )
-        wanted = []
-        for p, f in zip(each, rows_of(g.tolist()), strict=True):
-            mean = math.fsum(a * b for a, b in zip(p, f, strict=True))
-            wanted.append([a * (b - mean) for a, b in zip(p, f, strict=True)])
-        judge.close(grads[0].reshape(-1, shape[-1]), wanted, given=f"backward, {given}", atol=1e-8)
+    shapes = ((1, 3), (2, 4), (3, 3), (2, 2, 5), (2, 1, 3, 2))
+    take_turns(*[_softmax(judge, answer, shape) for shape in shapes])
+
+
+def _softmax(judge: Judge, answer: Any, shape: Shape) -> Steps:
+    """One Op, forward and back; between them come others."""
+    given = f"x of shape {shape}"
+    x = some(answer, *shape, watched=True)
+    op = judge.instance(answer, x)
+    judge.that(hasattr(op, "apply"), "it makes no Op: a class on top of Op is asked for")
+    z = judge.run(op.apply)
+    needs_tensor(judge, z, "apply() gives")
+    each = [shared(row) for row in rows_of(x.tolist())]
+    judge.close(z.reshape(-1, shape[-1]), each, given=f"forward, {given}")
+    g = some(answer, *shape, seed=3)
+    yield
+    grads = judge.run(partial(op.backward, g))
+    judge.that(
+        isinstance(grads, tuple | list) and len(grads) == 1 and hasattr(grads[0], "buf"),
+        f"backward gives {kind(grads)}; a tuple of one tensor is asked for: return (...,)",
+    )
+    judge.equal(tuple(grads[0].shape), shape, given=f"the shape of what backward gives, {given}")
+    wanted = []
+    for p, f in zip(each, rows_of(g.tolist()), strict=True):
+        mean = math.fsum(a * b for a, b in zip(p, f, strict=True))
+        wanted.append([a * (b - mean) for a, b in zip(p, f, strict=True)])
+    judge.close(grads[0].reshape(-1, shape[-1]), wanted, given=f"backward, {given}", atol=1e-8)
 
 
 @exercise(
@@ -962,12 +1123,14 @@ def check_11_s1(judge: Judge, answer: Any) -> None:
     why_ours="The first part begins the largest; every later one first corrects both sums. This is "
     "what tutor's kernel does, and what is known as FlashAttention.",
 )
+@in_forms
 def check_11_s2(judge: Judge, in_parts: Any) -> None:
     """in_parts(q, k, v, size) is attention(q, k, v), and makes no tensor with more than `size`
     scores for each query."""
     for queries, keys, width, values, size, factor in (
         (2, 4, 3, 2, 2, 1.0), (3, 5, 2, 3, 2, 1.0), (1, 6, 4, 1, 1, 2.0), (4, 7, 3, 3, 10, 1.0),
-        (3, 9, 2, 2, 4, 60.0), (30, 40, 2, 2, 5, 1.0),
+        (3, 9, 2, 2, 4, 60.0), (3, 9, 2, 2, 4, 4000.0), (2, 8, 2, 1, 3, -4000.0),
+        (30, 40, 2, 2, 5, 1.0),
     ):  # fmt: skip
         given = f"{queries} queries, {keys} keys of width {width}, {size} at a time"
         given += f", all queries times {factor:g}" if factor != 1 else ""
@@ -978,12 +1141,33 @@ def check_11_s2(judge: Judge, in_parts: Any) -> None:
         got = judge.call(partial(watched_sizes, in_parts, made), q, k, v, size, given=given)
         needs_tensor(judge, got)
         wanted = product(weights_for(q.tolist(), k.tolist()), v.tolist())
-        judge.close(got, wanted, given=given, rtol=1e-6, atol=1e-9)
+        mistakes = known_parts(q.tolist(), k.tolist(), v.tolist(), size, wanted)
+        judge.close(got, wanted, given=given, rtol=1e-6, atol=1e-9, mistakes=mistakes)
         if queries == 30:
             most = max(made, default=0)
             judge.that(most <= queries * size, f"it makes a tensor of {most} numbers, and {size} "
                        f"scores for each of {queries} queries are {queries * size}",
                        given=given)  # fmt: skip
+
+
+def known_parts(q: Rows, k: Rows, v: Rows, size: int, wanted: Rows) -> dict[str, Any]:
+    """What the known mistakes of attention in parts lead to."""
+    last = (len(k) - 1) // size * size
+
+    def undivided() -> Rows:
+        sums = [math.fsum(map(math.exp, scores)) for scores in weights_scores(q, k, None)]
+        return [[value * s for value in row] for row, s in zip(wanted, sums, strict=True)]
+
+    return {
+        "attention to the keys of the last part alone": lambda: product(
+            weights_for(q, k[last:]), v[last:]
+        ),
+        "attention to the keys of the first part alone": lambda: product(
+            weights_for(q, k[:size]), v[:size]
+        ),
+        "the sums of the values, not divided by the sums of the powers": undivided,
+        "attention without the root of the width": lambda: product(weights_for(q, k, None, 1.0), v),
+    }
 
 
 def watched_sizes(function: Any, made: list[int], *args: Any) -> Any:

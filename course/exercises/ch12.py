@@ -15,6 +15,7 @@ from course.exercise import Judge, exercise, question
 from course.exercises import ch07
 from course.exercises.ch07 import is_tensor, needs_tensor, order_kept
 from course.exercises.ch09 import is_quick
+from course.turns import Steps, scattered, take_turns
 from tutor import data
 from tutor.errors import DataError
 
@@ -58,19 +59,28 @@ TEXTS = ("to be", "hello world", "zebra, apple\n", "aaaa", "Ünten, dörthin? 42
 def check_12_1(judge: Judge, answer: Any) -> None:
     """Characters(text) gives each character of the text an id, 0, 1, 2 ... in the order of sorted;
     encode(text) gives a list of ids, decode(ids) the text again, len how many ids there are."""
-    for text in TEXTS:
-        made = judge.instance(answer, text)
-        pieces = sorted(set(text))
-        judge.equal(judge.run(partial(len, made)), len(pieces), given=f"len, for {text!r}")
-        ids = judge.call(made.encode, text, given=f"the vocabulary of {text!r}")
-        judge.equal(ids, [pieces.index(c) for c in text], given=f"the vocabulary of {text!r}")
-        other = "".join(reversed(pieces))
-        ids = judge.call(made.encode, other, given=f"the vocabulary of {text!r}")
-        judge.equal(ids, list(range(len(pieces)))[::-1], given=f"the vocabulary of {text!r}")
-        for said in (other, text[:3], ""):
-            numbers = [pieces.index(c) for c in said]
-            got = judge.call(made.decode, numbers, given=f"the vocabulary of {text!r}")
-            judge.equal(got, said, given=f"the vocabulary of {text!r}")
+    take_turns(*[_characters(judge, answer, text) for text in TEXTS])
+
+
+def _characters(judge: Judge, answer: Any, text: str) -> Steps:
+    """One vocabulary; others come between."""
+    made = judge.instance(answer, text)
+    pieces = sorted(set(text))
+    yield
+    found = "it has no list `pieces`: the text asks for the characters, in order, in it"
+    judge.that(isinstance(getattr(made, "pieces", None), list), found, given=f"{text!r}")
+    judge.equal(made.pieces, pieces, given=f"pieces, for {text!r}")
+    judge.equal(judge.run(partial(len, made)), len(pieces), given=f"len, for {text!r}")
+    ids = judge.call(made.encode, text, given=f"the vocabulary of {text!r}")
+    judge.equal(ids, [pieces.index(c) for c in text], given=f"the vocabulary of {text!r}")
+    yield
+    other = "".join(reversed(pieces))
+    ids = judge.call(made.encode, other, given=f"the vocabulary of {text!r}")
+    judge.equal(ids, list(range(len(pieces)))[::-1], given=f"the vocabulary of {text!r}")
+    for said in (other, text[:3], ""):
+        numbers = [pieces.index(c) for c in said]
+        got = judge.call(made.decode, numbers, given=f"the vocabulary of {text!r}")
+        judge.equal(got, said, given=f"the vocabulary of {text!r}")
 
 
 def replaced(ids: Ids, pair: tuple[int, int], new: int) -> Ids:
@@ -185,20 +195,26 @@ def check_12_3(judge: Judge, answer: Any) -> None:
         ("", 2, ("",)),
         ("no merges", 0, ("nose",)),
     ]
-    for text, merges, others in cases:
-        given = f"{merges} merges learned from {text!r}"
-        made, wanted = judge.instance(answer, text, merges), Reference(text, merges)
-        for name in ("merges", "pieces"):
-            judge.that(hasattr(made, name), f"it has no attribute `{name}`", given=given)
-        pairs = [tuple(pair) for pair in judge.run(partial(list, made.merges))]
-        judge.equal(pairs, wanted.merges, given=f"the pairs, {given}")
-        judge.equal(list(made.pieces), wanted.pieces, given=f"the pieces, {given}")
-        judge.equal(judge.run(partial(len, made)), len(wanted.pieces), given=f"len, {given}")
-        for other in (text, *others):
-            ids = judge.call(made.encode, other, given=given)
-            judge.equal(ids, wanted.encode(other), given=f"encode({other!r}), {given}")
-            judge.equal(judge.call(made.decode, ids, given=given), other,
-                        given=f"decode, {given}")  # fmt: skip
+    take_turns(*[_bpe(judge, answer, *case) for case in cases])
+
+
+def _bpe(judge: Judge, answer: Any, text: str, merges: int, others: tuple[str, ...]) -> Steps:
+    """One vocabulary; others come between."""
+    given = f"{merges} merges learned from {text!r}"
+    made, wanted = judge.instance(answer, text, merges), Reference(text, merges)
+    yield
+    for name in ("merges", "pieces"):
+        judge.that(hasattr(made, name), f"it has no attribute `{name}`", given=given)
+    pairs = [tuple(pair) for pair in judge.run(partial(list, made.merges))]
+    judge.equal(pairs, wanted.merges, given=f"the pairs, {given}")
+    judge.equal(list(made.pieces), wanted.pieces, given=f"the pieces, {given}")
+    judge.equal(judge.run(partial(len, made)), len(wanted.pieces), given=f"len, {given}")
+    for other in (text, *others):
+        yield
+        ids = judge.call(made.encode, other, given=given)
+        judge.equal(ids, wanted.encode(other), given=f"encode({other!r}), {given}")
+        judge.equal(judge.call(made.decode, ids, given=given), other,
+                    given=f"decode, {given}")  # fmt: skip
 
 
 # ---- what it learns from -------------------------------------------------------------------------
@@ -226,10 +242,10 @@ def check_12_4(judge: Judge, excerpts: Any) -> None:
     neighbours from random places of the text, and what follows each of them."""
     with order_kept():
         random.seed(3)
-        for length, context, count in ((30, 4, 3), (12, 1, 5), (9, 8, 2), (40, 7, 1)):
+        for length, context, count in ((30, 4, 3), (12, 1, 5), (12, 6, 8), (9, 8, 2), (40, 7, 1)):
             ids = [100 + 3 * i for i in range(length)]
             given = f"{length} ids, which go up by 3"
-            starts = set()
+            starts: Counter[int] = Counter()
             for _ in range(60):
                 got = judge.call(excerpts, ids, context, count, given=given)
                 found = f"it gives {kind(got)}; a pair (rows, what follows) is asked for"
@@ -242,7 +258,7 @@ def check_12_4(judge: Judge, excerpts: Any) -> None:
                 for row in rows:
                     inside = [row[0] + 3 * i for i in range(context)]
                     judge.equal(row, inside, given=f"a row, {given}")
-                    starts.add((row[0] - 100) // 3)
+                    starts[(row[0] - 100) // 3] += 1
                 after = [[i + 3 for i in row] for row in rows]
                 judge.equal(following, after, given=f"what follows {rows}, {given}")
             last = length - context - 1
@@ -252,6 +268,13 @@ def check_12_4(judge: Judge, excerpts: Any) -> None:
                     list(range(last + 1)),
                     given=f"the places where 60 times {count} rows began, {given}",
                 )
+                mean = 60 * count / (last + 1)
+                for place, often in sorted(starts.items()):
+                    found = f"of {60 * count} rows {often} began at place {place}; each of the "
+                    found += (
+                        f"{last + 1} places should have the same chance, which is about {mean:.0f}"
+                    )
+                    judge.that(abs(often - mean) < 5.5 * math.sqrt(mean), found, given=given)
         ids = list(range(500))
         orders = []
         for seed in (1, 1, 2):
@@ -259,7 +282,11 @@ def check_12_4(judge: Judge, excerpts: Any) -> None:
             orders.append(judge.call(excerpts, ids, 5, 6, given=f"after random.seed({seed})"))
         judge.that(orders[0] == orders[1], "after the same seed it gives others: use `random`")
         judge.that(orders[0] != orders[2], "whatever the seed, it gives the same excerpts")
-        judge.that(len({row[0] for row in orders[0][0]}) > 1, "all rows begin at the same place")
+        begins = [row[0] for row in orders[0][0]]
+        judge.that(len(set(begins)) > 1, "all rows begin at the same place")
+        steps = {b - a for a, b in pairwise(begins)}
+        found = f"the rows begin at {begins}, always as far from each other: draw each place"
+        judge.that(len(steps) > 1, found)
 
 
 # ---- the model -----------------------------------------------------------------------------------
@@ -273,9 +300,9 @@ def stir(module: Any) -> None:
 
 
 def stream(answer: Any, *shape: int) -> Any:
-    """Rows for a block."""
+    """Rows for a block: quarters."""
     t = own(answer, "zeros")(shape)
-    t.fill([math.sin(2.3 * i + 0.1 * i * i) for i in range(t.numel())])
+    t.fill([round(8 * math.sin(2.3 * i + 0.1 * i * i)) / 4 for i in range(t.numel())])
     return t
 
 
@@ -309,35 +336,41 @@ def has(judge: Judge, thing: Any, names: str, what: str) -> None:
 def check_12_5(judge: Judge, answer: Any) -> None:
     """Block(width, heads)(x, mask): x plus attention of norm1 of x; then that, plus mlp of norm2 of
     that. Attributes heads, norm1, attention (MultiHead), norm2, mlp (MLP, 4 * width between)."""
-    for width, heads in ((8, 2), (6, 3)):
-        given = f"Block({width}, {heads})"
-        with order_kept():
-            random.seed(5)
-            block = judge.instance(answer, width, heads)
-        has(judge, block, "heads norm1 attention norm2 mlp parameters", given)
-        parts = [block.norm1, block.attention, block.norm2, block.mlp]
-        judge.that(block.norm1 is not block.norm2, "norm1 and norm2 are one and the same",
-                   given=given)  # fmt: skip
-        sizes = [layer.w.shape for layer in judge.run(partial(part_of, block, "mlp", "layers"))]
-        judge.equal(sizes, [(width, 4 * width), (4 * width, width)],
-                    given=f"the weights of mlp, {given}")  # fmt: skip
-        judge.equal(block.heads, heads, given=f"heads, {given}")
-        listening = judge.run(partial(block.attention.listens, stream(answer, 1, 3, width)))
-        judge.equal(
-            listening.shape[1], heads, given=f"how many heads of its attention listen, {given}"
-        )
-        count = sum(p.numel() for p in judge.run(block.parameters))
-        wanted = sum(p.numel() for part in parts for p in parameters(answer, part))
-        judge.equal(count, wanted, given=f"how many weights parameters() has, {given}")
-        stir(block)
-        x, mask = stream(answer, 2, 5, width), own(answer, "causal")(5)
-        expected = judge.run(partial(by_parts, block, x, mask))
-        got = judge.call(block, x, mask, given=given)
-        needs_tensor(judge, got)
-        judge.close(got, expected.tolist(), rtol=1e-4, atol=1e-5, given=given)
-        judge.close(judge.call(block, x, given=f"{given}, no mask"),
-                    judge.run(partial(by_parts, block, x, None)).tolist(), rtol=1e-4, atol=1e-5,
-                    given=f"{given}, no mask")  # fmt: skip
+    take_turns(*[_block(judge, answer, *sizes) for sizes in ((8, 2), (6, 3))])
+
+
+def _block(judge: Judge, answer: Any, width: int, heads: int) -> Steps:
+    """One block; another one comes between."""
+    given = f"Block({width}, {heads})"
+    with order_kept():
+        random.seed(5)
+        block = judge.instance(answer, width, heads)
+    yield
+    has(judge, block, "heads norm1 attention norm2 mlp parameters", given)
+    parts = [block.norm1, block.attention, block.norm2, block.mlp]
+    judge.that(block.norm1 is not block.norm2, "norm1 and norm2 are one and the same",
+               given=given)  # fmt: skip
+    sizes = [layer.w.shape for layer in judge.run(partial(part_of, block, "mlp", "layers"))]
+    judge.equal(sizes, [(width, 4 * width), (4 * width, width)],
+                given=f"the weights of mlp, {given}")  # fmt: skip
+    judge.equal(block.heads, heads, given=f"heads, {given}")
+    listening = judge.run(partial(block.attention.listens, stream(answer, 1, 3, width)))
+    judge.equal(listening.shape[1], heads, given=f"how many heads of its attention listen, {given}")
+    count = sum(p.numel() for p in judge.run(block.parameters))
+    wanted = sum(p.numel() for part in parts for p in parameters(answer, part))
+    judge.equal(count, wanted, given=f"how many weights parameters() has, {given}")
+    stir(block)
+    x, mask = stream(answer, 2, 5, width), own(answer, "causal")(5)
+    expected = judge.run(partial(by_parts, block, x, mask))
+    yield
+    got = judge.call(block, scattered(x), mask, given=given)
+    needs_tensor(judge, got)
+    judge.close(got, expected.tolist(), rtol=1e-4, atol=1e-5, given=given,
+                mistakes=known_blocks(block, x, mask))  # fmt: skip
+    yield
+    judge.close(judge.call(block, x, given=f"{given}, no mask"),
+                judge.run(partial(by_parts, block, x, None)).tolist(), rtol=1e-4, atol=1e-5,
+                given=f"{given}, no mask")  # fmt: skip
 
 
 def parameters(answer: Any, part: Any) -> Any:
@@ -345,6 +378,25 @@ def parameters(answer: Any, part: Any) -> Any:
     holder = own(answer, "Module")()
     holder.part = part
     return holder.parameters()
+
+
+def known_blocks(block: Any, x: Any, mask: Any) -> dict[str, Any]:
+    """What the known mistakes of a block lead to, by its own four parts."""
+    heard = x + block.attention(block.norm1(x), mask)
+    ways = {
+        "attention alone: x was not added to it": lambda: (lambda y: y + block.mlp(block.norm2(y)))(
+            block.attention(block.norm1(x), mask)
+        ),
+        "mlp alone: its x was not added to it": lambda: block.mlp(block.norm2(heard)),
+        "without the norms": lambda: (lambda y: y + block.mlp(y))(x + block.attention(x, mask)),
+        "the norms behind the sums; each stands before its part": lambda: (
+            lambda y: block.norm2(y + block.mlp(y))
+        )(block.norm1(x + block.attention(x, mask))),
+        "the second part begins with the first x": lambda: heard + block.mlp(block.norm2(x)),
+        "attention without the mask": lambda: by_parts(block, x, None),
+        "norm1 in both places": lambda: heard + block.mlp(block.norm1(heard)),
+    }
+    return {words: lambda way=way: way().tolist() for words, way in ways.items()}
 
 
 def by_parts(block: Any, x: Any, mask: Any) -> Any:
@@ -374,37 +426,46 @@ def check_12_6(judge: Judge, answer: Any) -> None:
     """GPT(vocabulary, context, width, heads, layers)(rows), with rows of at most `context` ids,
     gives scores (n, places, vocabulary). Attributes context, mask, ids, places, blocks, norm, head;
     no place sees what comes behind it."""
-    for sizes in ((7, 6, 8, 2, 3), (5, 4, 6, 3, 1)):
-        vocabulary, context, width, _, layers = sizes
-        given = f"GPT{sizes}"
-        with order_kept():
-            random.seed(6)
-            model = judge.instance(answer, *sizes)
-        has(judge, model, "context mask ids places blocks norm head parameters", given)
-        judge.equal(len(model.blocks), layers, given=f"how many blocks, {given}")
-        judge.equal(len({id(block) for block in model.blocks}), layers,
-                    given=f"how many different blocks, {given}")  # fmt: skip
-        judge.equal(model.context, context, given=f"context, {given}")
-        for name, rows_of in (("ids", vocabulary), ("places", context)):
-            shape = judge.run(partial(part_of, model, name, "w", "shape"))
-            judge.equal(tuple(shape), (rows_of, width), given=f"the table of {name}, {given}")
-        parts = [model.ids, model.places, *model.blocks, model.norm, model.head]
-        wanted = sum(p.numel() for part in parts for p in parameters(answer, part))
-        count = sum(p.numel() for p in judge.run(model.parameters))
-        judge.equal(count, wanted, given=f"how many weights parameters() has, {given}")
-        stir(model)
-        for places in (context, context - 1, 1):
-            rows = [[(3 * i + 2 * j * j + 1) % vocabulary for j in range(places)] for i in (0, 1)]
-            got = judge.call(model, rows, given=given)
-            needs_tensor(judge, got)
-            judge.equal(tuple(got.shape), (2, places, vocabulary), given=f"the shape, {given}")
-            expected = judge.run(partial(whole, answer, model, rows))
-            judge.close(got, expected.tolist(), rtol=1e-4, atol=1e-5, given=f"{rows}, {given}")
-        first, other = [1, 2, 3, 0], [1, 2, 3, 4]
-        before = judge.call(model, [first], given=given).tolist()[0][:3]
-        after = judge.call(model, [other], given=given).tolist()[0][:3]
-        judge.that(before == after, "the scores of the first three places change with the fourth "
-                   "id: a place sees what comes behind it", given=given)  # fmt: skip
+    take_turns(*[_gpt(judge, answer, sizes) for sizes in ((7, 6, 8, 2, 3), (5, 4, 6, 3, 1))])
+
+
+def _gpt(judge: Judge, answer: Any, sizes: tuple[int, ...]) -> Steps:
+    """One model; another one comes between."""
+    vocabulary, context, width, _, layers = sizes
+    given = f"GPT{sizes}"
+    with order_kept():
+        random.seed(6)
+        model = judge.instance(answer, *sizes)
+    yield
+    has(judge, model, "context mask ids places blocks norm head parameters", given)
+    judge.equal(len(model.blocks), layers, given=f"how many blocks, {given}")
+    judge.equal(len({id(block) for block in model.blocks}), layers,
+                given=f"how many different blocks, {given}")  # fmt: skip
+    judge.equal(model.context, context, given=f"context, {given}")
+    needs_tensor(judge, model.mask, "its `mask` is")
+    judge.equal(model.mask.tolist(), own(answer, "causal")(context).tolist(),
+                given=f"mask, which is causal(context), {given}")  # fmt: skip
+    for name, rows_of in (("ids", vocabulary), ("places", context)):
+        shape = judge.run(partial(part_of, model, name, "w", "shape"))
+        judge.equal(tuple(shape), (rows_of, width), given=f"the table of {name}, {given}")
+    parts = [model.ids, model.places, *model.blocks, model.norm, model.head]
+    wanted = sum(p.numel() for part in parts for p in parameters(answer, part))
+    count = sum(p.numel() for p in judge.run(model.parameters))
+    judge.equal(count, wanted, given=f"how many weights parameters() has, {given}")
+    stir(model)
+    for places in (context, context - 1, 1):
+        rows = [[(3 * i + 2 * j * j + 1) % vocabulary for j in range(places)] for i in (0, 1)]
+        yield
+        got = judge.call(model, rows, given=given)
+        needs_tensor(judge, got)
+        judge.equal(tuple(got.shape), (2, places, vocabulary), given=f"the shape, {given}")
+        expected = judge.run(partial(whole, answer, model, rows))
+        judge.close(got, expected.tolist(), rtol=1e-4, atol=1e-5, given=f"{rows}, {given}")
+    first, other = [1, 2, 3, 0], [1, 2, 3, 4]
+    before = judge.call(model, [first], given=given).tolist()[0][:3]
+    after = judge.call(model, [other], given=given).tolist()[0][:3]
+    judge.that(before == after, "the scores of the first three places change with the fourth "
+               "id: a place sees what comes behind it", given=given)  # fmt: skip
 
 
 def whole(answer: Any, model: Any, rows: list[Ids]) -> Any:
@@ -439,51 +500,58 @@ def whole(answer: Any, model: Any, rows: list[Ids]) -> Any:
 def check_12_7(judge: Judge, answer: Any) -> None:
     """Together(parameters).flat is one tensor with the numbers of all parameters, which are views
     of it from then on; collect() makes flat.grad of their gradients, and sets those to None."""
-    Tensor, permute = own(answer, "Tensor"), own(answer, "permute")
-    for given, tables in (
+    cases: list[tuple[str, list[Any]]] = [
         ("two parameters", [[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [7.0, 8.0]]),
         ("a single one", [[0.5, -0.5]]),
         ("four parameters", [[0.25], [[1.0], [2.0]], 3.0, [[[4.0, 5.0]], [[6.0, 7.0]]]]),
-    ):
-        leaves = [Tensor(table, requires_grad=True) for table in tables]
-        if given == "two parameters":
-            leaves.append(permute(Tensor([[1.5, 2.5, 3.5], [4.5, 5.5, 6.5]]), (1, 0)))
-            leaves[-1].requires_grad = True
-            given = "three parameters, the last of which is a transposed view"
-        numbers = [p.tolist() for p in leaves]
-        flat_numbers = [x for p in leaves for x in p.values()]
-        together = judge.call(answer, list(leaves), changes=True, given=given)
-        has(judge, together, "flat collect", "it")
-        flat = together.flat
-        needs_tensor(judge, flat, "flat is")
-        judge.equal(flat.tolist(), flat_numbers, given=f"flat, {given}")
-        judge.equal([p.tolist() for p in leaves], numbers, given=f"the parameters, {given}")
-        judge.that(all(p.requires_grad and p.op is None for p in leaves),
-                   "a parameter does not require grad any more", given=given)  # fmt: skip
-        judge.run(partial(flat.fill, [2 * x + 1 for x in flat_numbers]))
-        doubled = [2 * x + 1 for p in numbers for x in flattened(p)]
-        judge.equal(
-            [x for p in leaves for x in p.values()],
-            doubled,
-            given=f"the parameters, after flat was filled with other numbers, {given}",
-        )
-        gradients = []
-        for number, p in enumerate(leaves):
-            g = own(answer, "zeros")(p.shape[::-1])
-            g.fill([100.0 * number + i for i in range(p.numel())])
-            p.grad = permute(g, tuple(range(len(p.shape)))[::-1])  # no gradient lies row by row
-            gradients += p.grad.values()
-        judge.run(together.collect)
-        judge.that(is_tensor(flat.grad), "flat has no gradient after collect()", given=given)
-        judge.equal(flat.grad.tolist(), gradients, given=f"flat.grad, {given}")
-        judge.that(all(p.grad is None for p in leaves),
-                   "a parameter has its gradient still: it would be added to the next one",
-                   given=given)  # fmt: skip
-        before = flat.tolist()
-        judge.run(own(answer, "SGD")([flat], 0.5).step)
-        moved = [x - 0.5 * g for x, g in zip(before, gradients, strict=True)]
-        judge.close([x for p in leaves for x in p.values()], moved,
-                    given=f"the parameters, after a step of SGD([flat], 0.5), {given}")  # fmt: skip
+    ]
+    take_turns(*[_together(judge, answer, *case) for case in cases])
+
+
+def _together(judge: Judge, answer: Any, given: str, tables: list[Any]) -> Steps:
+    """The parameters of one model; others come between."""
+    Tensor, permute = own(answer, "Tensor"), own(answer, "permute")
+    leaves = [Tensor(table, requires_grad=True) for table in tables]
+    if given == "two parameters":
+        leaves.append(permute(Tensor([[1.5, 2.5, 3.5], [4.5, 5.5, 6.5]]), (1, 0)))
+        leaves[-1].requires_grad = True
+        given = "three parameters, the last of which is a transposed view"
+    numbers = [p.tolist() for p in leaves]
+    flat_numbers = [x for p in leaves for x in p.values()]
+    together = judge.call(answer, list(leaves), changes=True, given=given)
+    yield
+    has(judge, together, "flat collect", "it")
+    flat = together.flat
+    needs_tensor(judge, flat, "flat is")
+    judge.equal(flat.tolist(), flat_numbers, given=f"flat, {given}")
+    judge.equal([p.tolist() for p in leaves], numbers, given=f"the parameters, {given}")
+    judge.that(all(p.requires_grad and p.op is None for p in leaves),
+               "a parameter does not require grad any more", given=given)  # fmt: skip
+    judge.run(partial(flat.fill, [2 * x + 1 for x in flat_numbers]))
+    doubled = [2 * x + 1 for p in numbers for x in flattened(p)]
+    judge.equal(
+        [x for p in leaves for x in p.values()],
+        doubled,
+        given=f"the parameters, after flat was filled with other numbers, {given}",
+    )
+    gradients = []
+    for number, p in enumerate(leaves):
+        g = own(answer, "zeros")(p.shape[::-1])
+        g.fill([100.0 * number + i for i in range(p.numel())])
+        p.grad = permute(g, tuple(range(len(p.shape)))[::-1])  # no gradient lies row by row
+        gradients += p.grad.values()
+    yield
+    judge.run(together.collect)
+    judge.that(is_tensor(flat.grad), "flat has no gradient after collect()", given=given)
+    judge.equal(flat.grad.tolist(), gradients, given=f"flat.grad, {given}")
+    judge.that(all(p.grad is None for p in leaves),
+               "a parameter has its gradient still: it would be added to the next one",
+               given=given)  # fmt: skip
+    before = flat.tolist()
+    judge.run(own(answer, "SGD")([flat], 0.5).step)
+    moved = [x - 0.5 * g for x, g in zip(before, gradients, strict=True)]
+    judge.close([x for p in leaves for x in p.values()], moved,
+                given=f"the parameters, after a step of SGD([flat], 0.5), {given}")  # fmt: skip
 
 
 def flattened(table: Any) -> list[float]:
@@ -522,8 +590,26 @@ def check_12_8(judge: Judge, probabilities: Any) -> None:
     for row, temperature, top_k in cases:
         got = judge.call(probabilities, row, temperature, top_k)
         all_of(judge, got, float, "what it gives")
-        judge.close(got, cooled(row, temperature, top_k), rtol=1e-6, atol=1e-12)
+        wanted = cooled(row, temperature, top_k)
+        everyone = cooled(row, temperature, None)
+        mistakes = {
+            "scores times the temperature, which divides them": partial(
+                cooled, row, 1 / temperature, top_k
+            ),
+            "without the temperature": partial(cooled, row, 1.0, top_k),
+            "those that are left do not share the whole: their sum is not 1": [
+                p if w else 0.0 for p, w in zip(everyone, wanted, strict=True)
+            ],
+            "nobody is left out: top_k": everyone,
+            "one more is kept than top_k": partial(cooled, row, temperature, (top_k or 0) + 1),
+            "divided by the temperature after the softmax": [p / temperature for p in everyone],
+        }
+        judge.close(got, wanted, rtol=1e-6, atol=1e-12, mistakes=mistakes)
     judge.close(judge.call(probabilities, scores), cooled(scores, 1.0, None))
+    likely = [0.5, 0.25, 0.125, 0.125]
+    given = "scores that look like probabilities, and are scores"
+    judge.close(judge.call(probabilities, likely, given=given), cooled(likely, 1.0, None),
+                given=given)  # fmt: skip
 
 
 def cooled(scores: list[float], temperature: float, top_k: int | None) -> list[float]:
@@ -598,9 +684,11 @@ def check_12_9(judge: Judge, generate: Any) -> None:
         for ids, count, context in (([3], 4, 8), ([1, 4, 2], 9, 5), ([0, 5], 0, 3), ([2, 3], 6, 1)):
             model = Said(generate, 7, context, 60.0)
             given = f"a model that expects i + 1 after i, with a context of {context}"
-            got = judge.call(generate, model, ids, count, changes=True, given=given)
-            all_of(judge, got, int, "what it gives")
             wanted = ids + [(ids[-1] + 1 + i) % 7 for i in range(count)]
+            began = list(ids)
+            got = judge.call(generate, model, ids, count, changes=True, given=given)
+            judge.equal(ids, began, given="the caller's list of ids, afterwards")
+            all_of(judge, got, int, "what it gives")
             judge.equal(got, wanted, given=given)
             longest = max((len(row) for rows in model.asked for row in rows), default=0)
             judge.that(longest <= context, f"the model was asked about {longest} ids at once",
@@ -610,11 +698,10 @@ def check_12_9(judge: Judge, generate: Any) -> None:
                         given=f"what the model was asked, {given}")  # fmt: skip
             judge.that(not model.recorded, "the Engine has recorded it. Which block records "
                        "nothing?", given=given)  # fmt: skip
-        ids = [1, 2]
-        judge.call(generate, Said(generate, 5, 4, 60.0), ids, 3, given="ids [1, 2]", changes=True)
-        judge.equal(ids, [1, 2], given="the caller's list of ids, afterwards")
         shares = [0.5, 0.3, 0.2]
-        scores = [math.log(share) for share in shares]
+        scores = [math.log(share) + 2.0 for share in shares]  # no logarithms of probabilities
+        pair = [judge.call(generate, Fixed(generate, scores), [0], 30, changes=True) for _ in "ab"]
+        judge.that(pair[0] != pair[1], "two calls draw the same 30 ids: is there a seed in it?")
         for temperature, top_k in ((1.0, None), (0.4, None), (1.0, 2)):
             given = f"a model that always says {shares}, temperature {temperature}, top_k {top_k}"
             model = Fixed(generate, scores)
@@ -755,7 +842,16 @@ def check_12_11(judge: Judge, bits_per_character: Any) -> None:
         (0.0, 7, 9), (2.5, 1, 4), (3.25, 411, 1024),
     ):  # fmt: skip
         got = judge.call(bits_per_character, loss, tokens, characters)
-        judge.close(got, loss / math.log(2) * tokens / characters, rtol=1e-9)
+        bits = loss / math.log(2)
+        mistakes = {
+            "nats for each character: a bit is ln 2 nats": loss * tokens / characters,
+            "times ln 2, where it divides": loss * math.log(2) * tokens / characters,
+            "bits for each token": bits,
+            "divided by the tokens, times the characters": bits * characters / tokens,
+            "the loss of one token, divided by all characters": bits / characters,
+            "the bits of the whole text": bits * tokens,
+        }  # fmt: skip
+        judge.close(got, bits * tokens / characters, rtol=1e-9, mistakes=mistakes)
 
 
 # ---- the cache -----------------------------------------------------------------------------------
@@ -801,6 +897,8 @@ def check_12_12(judge: Judge, answer: Any) -> None:
             model = own(answer, "GPT")(*sizes)
         stir(model)
         watching = [Watching(block.mlp) for block in model.blocks]
+        spare = judge.instance(answer, model)
+        judge.call(spare, [1, 2, 3], changes=True)
         for ids, parts in (
             ([(2 * i * i + 1) % vocabulary for i in range(context)], [1] * context),
             ([(3 * i + 2) % vocabulary for i in range(context)], [3, 1, context - 4]),
@@ -820,6 +918,13 @@ def check_12_12(judge: Judge, answer: Any) -> None:
                             given=f"scores {at} to {at + part}, {given}")  # fmt: skip
                 judge.that(scores.op is None, "the Engine has recorded it", given=given)
                 at += part
+                if at == 3 and spare is not None:  # another one reads between
+                    block_mlps = [block.mlp for block in model.blocks]
+                    for block, watched in zip(model.blocks, watching, strict=True):
+                        block.mlp = watched.mlp
+                    judge.call(spare, [4], changes=True)
+                    for block, mlp in zip(model.blocks, block_mlps, strict=True):
+                        block.mlp = mlp
             for block, watched in zip(model.blocks, watching, strict=True):
                 block.mlp = watched.mlp
                 judge.that(watched.places == len(ids), f"{watched.places} places went through a "
@@ -897,7 +1002,22 @@ def check_12_s1(judge: Judge, nucleus: Any) -> None:
             kept.append(order[len(kept)])
         whole_share = math.fsum(row[i] for i in kept)
         wanted = [p / whole_share if i in kept else 0.0 for i, p in enumerate(row)]
-        judge.close(judge.call(nucleus, row, share), wanted)
+        fewer, more = set(kept[:-1]), {*kept, *order[: len(kept) + 1]}
+        mistakes = {
+            "those that are kept do not share the whole": [
+                p if i in kept else 0.0 for i, p in enumerate(row)
+            ],
+            "one too few: together they have less than the share": [
+                p / math.fsum(row[k] for k in fewer) if i in fewer else 0.0
+                for i, p in enumerate(row)
+            ] if fewer else [],
+            "one too many: without the last one they have the share already": [
+                p / math.fsum(row[k] for k in more) if i in more else 0.0
+                for i, p in enumerate(row)
+            ],
+            "in the order of the size; that of the input is asked for": sorted(wanted)[::-1],
+        }  # fmt: skip
+        judge.close(judge.call(nucleus, row, share), wanted, mistakes=mistakes)
 
 
 @exercise(

@@ -49,7 +49,7 @@ def check_p_1(judge: Judge, foresee: Any) -> None:
     for seed in (101, 102, 103):
         wave = projects.wave(260, seed)
         for t in range(60, 260):
-            got = judge.call(foresee, wave[t - 60 : t], given="60 numbers of a wave")
+            got = judge.call(foresee, wave[t - 60 : t], given="60 numbers of a wave", again=False)
             judge.that(
                 isinstance(got, int | float) and math.isfinite(got),
                 f"{short(got, 40)}, where a number was asked for",
@@ -88,7 +88,7 @@ def check_p_2(judge: Judge, decipher: Any) -> None:
     right = whole = 0
     for seed in (3, 4):
         secret, text = projects.cipher(seed)
-        got = judge.call(decipher, secret, sample, given="a secret of 2,000 letters")
+        got = judge.call(decipher, secret, sample, again=False, given="a secret of 2,000 letters")
         judge.that(isinstance(got, str), f"{short(got, 40)}, where a text was asked for")
         judge.that(len(got) == len(text), f"{len(got)} letters, where the secret has {len(text)}")
         pairs = [(a, b) for a, b in zip(got, text, strict=True) if b != " "]
@@ -114,7 +114,7 @@ def check_p_2(judge: Judge, decipher: Any) -> None:
 def check_p_3(judge: Judge, invent: Any) -> None:
     """invent(count) gives so many names. Of 200, 70 % are words that the language could have, 70 %
     are different, and 20 % are such words and none of the names that were learned."""
-    got = judge.call(invent, 200)
+    got = judge.call(invent, 200, again=False)
     a_list(judge, got, 200, str, "")
     known = set(projects.known_names())
     right = [name for name in got if projects.is_name(name)]
@@ -172,7 +172,7 @@ def check_p_5(judge: Judge, moves: Any) -> None:
     right, first = 0, ""
     positions = projects.positions(held_out=True)
     for mine, other in positions:
-        got, legal = judge.call(moves, mine, other), projects.king_moves(mine, other)
+        got, legal = judge.call(moves, mine, other, again=False), projects.king_moves(mine, other)
         judge.that(isinstance(got, set), f"{short(got, 40)}, where a set was asked for")
         right += got == legal
         if got != legal and not first:
@@ -207,7 +207,7 @@ def check_p_6(judge: Judge, play: Any) -> None:
             heaps = (roll.randrange(8), roll.randrange(8), roll.randrange(8))
         start = heaps
         while True:
-            move = judge.call(play, heaps)
+            move = judge.call(play, heaps, again=False)
             options = projects.nim_moves(heaps)
             judge.that(move in options, f"{short(move, 40)} is no move with the heaps {heaps}")
             heaps = projects.nim_after(heaps, move)
@@ -272,12 +272,12 @@ def check_p_8(judge: Judge, packed: Any) -> None:
     mean = [sum(pixels) / 200 for pixels in zip(*images, strict=True)]
     off = spread = 0.0
     for image in images:
-        code = judge.call(squeeze, image, given="a picture of 784 bytes")
+        code = judge.call(squeeze, image, given="a picture of 784 bytes", again=False)
         judge.that(
             isinstance(code, bytes) and len(code) <= 16,
             f"squeeze gives {short(code, 40)}, where at most 16 bytes were asked for",
         )
-        again = judge.call(restore, code, given="16 bytes that squeeze gave")
+        again = judge.call(restore, code, given="16 bytes that squeeze gave", again=False)
         judge.that(
             isinstance(again, bytes) and len(again) == 784,
             f"restore gives {short(again, 40)}, where 784 bytes were asked for",
@@ -308,7 +308,7 @@ def check_p_8(judge: Judge, packed: Any) -> None:
 def check_p_9(judge: Judge, compose: Any) -> None:
     """compose(count) gives so many melodies, texts of 16 notes. Of 200, 70 % keep all the rules,
     90 % are different, and at most a tenth are among the 600 of seed 1, to be learned from."""
-    got = judge.call(compose, 200)
+    got = judge.call(compose, 200, again=False)
     a_list(judge, got, 200, str, "")
     right = [notes for notes in got if projects.is_melody(notes)]
     odd = next((notes for notes in got if not projects.is_melody(notes)), "")

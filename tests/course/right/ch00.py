@@ -61,6 +61,22 @@ def order(last, found=None):
     found[last] = True
     return list(found)
 """,
+        "with a list of its own, and no recursion": """
+def order(last):
+    found, seen, waiting = [], set(), [(last, iter(last.inputs))]
+    seen.add(id(last))
+    while waiting:
+        value, rest = waiting[-1]
+        for before in rest:
+            if id(before) not in seen:
+                seen.add(id(before))
+                waiting.append((before, iter(before.inputs)))
+                break
+        else:
+            found.append(value)
+            waiting.pop()
+    return found
+""",
     },
     "00.6": {
         "who is used how often is counted first": """
@@ -97,6 +113,15 @@ def neuron(weights, inputs):
     for i in range(len(inputs)):
         total = total + inputs[i] * weights[i]
     return tanh(total + weights[len(inputs)])
+""",
+        "the pairs first, the bias last": """
+def neuron(weights, inputs):
+    *factors, bias = weights
+    products = [w * x for w, x in zip(factors, inputs)]
+    total = products[0]
+    for product in products[1:]:
+        total = total + product
+    return tanh(total + bias)
 """,
     },
     "00.8": {

@@ -14,6 +14,16 @@ def strides_for(shape):
         behind = size
     return strides
 """,
+        "kept by the whole shape": """
+KNOWN = {}
+
+
+def strides_for(shape):
+    shape = tuple(shape)
+    if shape not in KNOWN:
+        KNOWN[shape] = tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
+    return KNOWN[shape]
+""",
     },
     "02.2": {
         "axes of size 1 left out": """
@@ -148,6 +158,12 @@ def permute(t, axes):
         strides += (t.strides[axis],)
     return t.over(shape, strides, t.offset)
 """,
+        "by the constructor": """
+def permute(t, axes):
+    axes = list(axes)
+    shape = tuple(t.shape[a] for a in axes)
+    return Tensor(t.buf, shape, tuple(t.strides[a] for a in axes), t.offset)
+""",
     },
     "02.13": {
         "sizes and strides": """
@@ -182,6 +198,21 @@ def reshape(t, shape):
         shape = shape[: unknown[0]] + (t.numel() // known,) + shape[unknown[0] + 1 :]
     source = contiguous(t)
     return Tensor(source.buf, shape, None, source.offset)
+""",
+        "a view of itself where the shape is the same": """
+def reshape(t, shape):
+    sizes = list(shape)
+    if sizes.count(-1) > 1:
+        raise ValueError(f"two sizes of -1 for {t.shape}: {tuple(shape)}")
+    if -1 in sizes:
+        others = math.prod(n for n in sizes if n != -1)
+        sizes[sizes.index(-1)] = t.numel() // others if others else 0
+    if math.prod(sizes) != t.numel():
+        raise ValueError(f"{t.shape} does not become {tuple(shape)}")
+    if tuple(sizes) == tuple(t.shape) and t.is_contiguous():
+        return t.over(t.shape, t.strides, t.offset)
+    base = contiguous(t)
+    return Tensor(base.buf, tuple(sizes), strides_for(sizes), base.offset)
 """,
     },
     "02.3": {

@@ -127,6 +127,18 @@ def expand(t, shape):
             raise ValueError(f"{t.shape} does not stretch to {shape}")
     return Tensor(t.buf, shape, strides, t.offset)
 """,
+        "axis by axis from the right, with a new Tensor": """
+def expand(t, shape):
+    strides, behind = [], list(zip(t.shape, t.strides))
+    for size in reversed(shape):
+        own, stride = behind.pop() if behind else (1, 0)
+        if own != size and own != 1:
+            raise ValueError(f"{t.shape} does not stretch to {tuple(shape)}")
+        strides.append(stride if own == size else 0)
+    if behind:
+        raise ValueError(f"{t.shape} has more axes than {tuple(shape)}")
+    return Tensor(t.buf, tuple(shape), tuple(strides[::-1]), t.offset)
+""",
     },
     "03.4": {
         "sums in a list first": """
@@ -179,6 +191,26 @@ def _sum_axis(g, axis, keep):
         return t
     shape, strides = [*rest[:axis], 1, *rest[axis:]], [*t.strides[:axis], 0, *t.strides[axis:]]
     return t.over(shape, strides, 0)
+""",
+        "sums over axes of nested lists": """
+def reduce_to(g, shape):
+    sums = {}
+    gone = len(g.shape) - len(shape)
+    for number, value in enumerate(g.values()):
+        index, rest = [], number
+        for size in reversed(g.shape):
+            rest, i = divmod(rest, size)
+            index.insert(0, i)
+        key = tuple(0 if n == 1 else i for i, n in zip(index[gone:], shape))
+        sums[key] = sums.get(key, 0) + value
+    out = zeros(shape, g.buf.dtype)
+    for place in range(out.numel()):
+        index, rest = [], place
+        for size in reversed(shape):
+            rest, i = divmod(rest, size)
+            index.insert(0, i)
+        out.buf[place] = sums.get(tuple(index), 0)
+    return out
 """,
     },
     "03.5": {

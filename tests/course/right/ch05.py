@@ -189,6 +189,17 @@ def fit(g, x):
     together = tuple(sorted(set(stretched + new)))
     return g.sum(together).reshape(*x.shape) if together else g
 """,
+        "one axis after the other": """
+def fit(g, x):
+    while len(g.shape) > len(x.shape):
+        g = g.sum((0,))
+    for axis, size in enumerate(x.shape):
+        if size == 1 and g.shape[axis] != 1:
+            kept = list(g.shape)
+            kept[axis] = 1
+            g = g.sum((axis,)).reshape(*kept)
+    return cast(g, x.buf.dtype)
+""",
     },
     "05.9": {
         "get": """

@@ -81,6 +81,31 @@ class Swish(Op):
         y = x * s
         return [g * (y + s * (1 - y))]
 """,
+        "what forward found is kept in the object": """
+class Swish(Op):
+    def forward(self, x):
+        self.gate = 1 / ((-x).exp() + 1)
+        return x * self.gate
+
+    def backward(self, g):
+        x = self.inputs[0]
+        gate = 1 / ((-x).exp() + 1)
+        return [g * gate * (x * (1 - gate) + 1)]
+""",
+        "number by number, in the dtype of x": """
+import math
+
+
+class Swish(Op):
+    def forward(self, x):
+        numbers = [v / (1 + math.exp(-v)) for v in x.values()]
+        return Tensor(Buffer(numbers, x.buf.dtype), x.shape)
+
+    def backward(self, g):
+        (x,) = self.inputs
+        s = ((-x).exp() + 1) ** -1.0
+        return (g * s * (1 + x * (1 - s)),)
+""",
     },
     "06.6": {
         "a class": """

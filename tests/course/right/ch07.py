@@ -38,6 +38,13 @@ def log_softmax(x):
     x = x - m
     return x - x.exp().sum(1).reshape(x.shape[0], 1).log()
 """,
+        "row by row, put together by products": """
+def log_softmax(x):
+    top = x.detach().max(1)
+    shifted = x - top.reshape(x.shape[0], 1)
+    sums = shifted.exp().sum((1,)).log()
+    return shifted - sums.reshape(x.shape[0], 1)
+""",
     },
     "07.8": {
         "one number at a time": """
@@ -64,6 +71,14 @@ def cross_entropy(logits, labels):
         rows.append(row)
     return (Tensor(rows) * log_softmax(logits)).sum()
 """,
+        "by selecting one number of each row": """
+def cross_entropy(logits, labels):
+    logs = log_softmax(logits)
+    total = logs[0, labels[0]] * 1.0
+    for i, label in enumerate(labels[1:], 1):
+        total = total + logs[i, label]
+    return total * (-1.0 / len(labels))
+""",
     },
     "07.2": {
         "by way of lists": """
@@ -80,6 +95,18 @@ class CrossEntropy(Op):
         n = len(labels)
         scaled = [[v / n for v in row] for row in said]
         return [Tensor(scaled, dtype=x.buf.dtype) * g]
+""",
+        "the softmax is kept in the object": """
+class CrossEntropy(Op):
+    def forward(self, x):
+        self.logs = log_softmax(x.detach())
+        return cross_entropy(x, self.params["labels"])
+
+    def backward(self, g):
+        n, classes = self.inputs[0].shape
+        right = [[1.0 if c == label else 0.0 for c in range(classes)]
+                 for label in self.params["labels"]]
+        return [(self.logs.exp() - Tensor(right)) * (g / n)]
 """,
     },
     "07.3": {
@@ -110,6 +137,18 @@ class Linear:
         z = x @ self.w
         return z + self.b
 """,
+        "the weights are drawn row by row": """
+class Linear:
+    def __init__(self, inputs, outputs):
+        rows = glorot(inputs, outputs)
+        self.w = Tensor([list(row) for row in rows], requires_grad=True)
+        self.b = zeros((outputs,))
+        self.b.requires_grad = True
+
+    def __call__(self, x):
+        product = x @ self.w
+        return product + self.b.reshape(1, -1)
+""",
     },
     "07.10": {
         "numbers of layers": """
@@ -131,6 +170,26 @@ class MLP:
         for layer in self.layers:
             found.append(layer.w)
             found.append(layer.b)
+        return found
+""",
+        "layers found by index": """
+class MLP:
+    def __init__(self, *sizes):
+        self.layers = []
+        for i in range(len(sizes) - 1):
+            self.layers.append(Linear(sizes[i], sizes[i + 1]))
+
+    def __call__(self, x):
+        for i, layer in enumerate(self.layers):
+            x = layer(x)
+            if i < len(self.layers) - 1:
+                x = x.relu()
+        return x
+
+    def parameters(self):
+        found = []
+        for layer in self.layers:
+            found.extend([layer.w, layer.b])
         return found
 """,
     },

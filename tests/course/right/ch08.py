@@ -69,6 +69,28 @@ def batches(images, labels, size):
             picked.append(labels[i])
         yield (rows(images, chosen), picked)
 """,
+        "two lists, shuffled together": """
+import random
+
+
+def batches(images, labels, size):
+    order = list(range(len(labels)))
+    random.shuffle(order)
+    while order:
+        chosen, order = order[:size], order[size:]
+        yield rows(images, chosen), [labels[i] for i in chosen]
+""",
+        "sorted by random numbers": """
+import random
+
+
+def batches(images, labels, size):
+    drawn = {i: random.random() for i in range(len(labels))}
+    order = sorted(drawn, key=drawn.get)
+    for k in range((len(order) + size - 1) // size):
+        chosen = order[k * size : k * size + size]
+        yield [rows(images, chosen), [labels[i] for i in chosen]]
+""",
     },
     "08.11": {
         "sizes one by one": """
@@ -104,6 +126,10 @@ def add_(t, change):
     kernel(t, change, t)
     return t
 """,
+        "number by number, through its own walk": """
+def add_(t, change):
+    t.fill([a + b for a, b in zip(t.values(), change.values())])
+""",
     },
     "08.1": {
         "lists all the way": """
@@ -135,6 +161,21 @@ class SGD:
                 add_(p, -(self.v[i] * self.lr))
         for p in self.parameters:
             p.grad = None
+""",
+        "velocities in a list that grows at the first step": """
+class SGD:
+    def __init__(self, parameters, lr, momentum=0.0):
+        self.parameters, self.lr, self.momentum = list(parameters), lr, momentum
+        self.v = []
+
+    def step(self):
+        with no_grad():
+            if not self.v:
+                self.v = [p.grad * 0 for p in self.parameters]
+            self.v = [v * self.momentum + p.grad for v, p in zip(self.v, self.parameters)]
+            for v, p in zip(self.v, self.parameters):
+                add_(p, v * -self.lr)
+                p.grad = None
 """,
     },
     "08.2": {
@@ -174,6 +215,17 @@ class AdamW(Adam):
         for p in self.parameters:
             p.fill([x * (1 - self.lr * self.decay) for x in p.values()])
         Adam.step(self)
+""",
+        "the shrinking as a product, filled in": """
+class AdamW(Adam):
+    def __init__(self, parameters, lr=0.001, decay=0.01):
+        super().__init__(parameters, lr=lr)
+        self.decay = decay
+
+    def step(self):
+        for p in self.parameters:
+            p.fill([x - self.lr * self.decay * x for x in p.values()])
+        super().step()
 """,
     },
     "08.3": {

@@ -14,6 +14,14 @@ def he(inputs, outputs):
         table.append([random.uniform(-a, a) for _ in range(outputs)])
     return table
 """,
+        "two values only, of the right spread": """
+import random
+
+
+def he(inputs, outputs):
+    bound = (6 / inputs) ** 0.5
+    return [[(2 * random.random() - 1) * bound for _ in range(outputs)] for _ in range(inputs)]
+""",
     },
     "09.2": {
         "by sums of ops": """
@@ -104,6 +112,44 @@ class Module:
                 m.training = on
         return self
 """,
+        "train by recursion, with what was seen": """
+class Module:
+    training = True
+
+    def _walk(self, thing, seen, visit):
+        if id(thing) in seen or isinstance(thing, type):
+            return
+        seen.add(id(thing))
+        visit(thing)
+        if isinstance(thing, Tensor):
+            return
+        if isinstance(thing, dict):
+            held = list(thing.values())
+        elif isinstance(thing, (list, tuple)):
+            held = list(thing)
+        else:
+            held = list(getattr(thing, "__dict__", {}).values())
+        for one in held:
+            self._walk(one, seen, visit)
+
+    def parameters(self):
+        found = []
+
+        def visit(thing):
+            if isinstance(thing, Tensor) and thing.requires_grad:
+                found.append(thing)
+
+        self._walk(self, set(), visit)
+        return found
+
+    def train(self, on=True):
+        def visit(thing):
+            if isinstance(thing, Module):
+                thing.training = on
+
+        self._walk(self, set(), visit)
+        return self
+""",
     },
     "09.4": {
         "what forward found is kept": """
@@ -156,6 +202,19 @@ class LayerNorm(Module):
         v = ((x - mu) * (x - mu)).mean(-1, keep=True)
         return self.b + self.w * (x - mu) / (v + self.eps) ** 0.5
 """,
+        "by hand, without Normalize": """
+class LayerNorm(Module):
+    def __init__(self, features, eps=1e-5):
+        self.eps = eps
+        self.w = Tensor([1.0] * features, requires_grad=True)
+        self.b = Tensor([0.0] * features, requires_grad=True)
+
+    def __call__(self, x):
+        last = len(x.shape) - 1
+        away = x - x.mean((last,), keep=True)
+        var = (away * away).mean((last,), keep=True)
+        return self.b + self.w * (away / (var + self.eps) ** 0.5)
+""",
     },
     "09.6": {
         "by operators, everything at size 1": """
@@ -184,6 +243,31 @@ class BatchNorm(Module):
             mu, v = self.mean.reshape(*shape), self.var.reshape(*shape)
         z = (x - mu) / (v + self.eps) ** 0.5
         return z * self.w.reshape(*shape) + self.b.reshape(*shape)
+""",
+        "the running numbers are filled in place": """
+class BatchNorm(Module):
+    def __init__(self, features, momentum=0.1, eps=1e-5):
+        self.momentum, self.eps = momentum, eps
+        self.w = Tensor([1.0] * features, requires_grad=True)
+        self.b = Tensor([0.0] * features, requires_grad=True)
+        self.mean = Tensor([0.0] * features)
+        self.var = Tensor([1.0] * features)
+
+    def __call__(self, x):
+        axis = tuple(a for a in range(len(x.shape)) if a != 1)
+        under = [x.shape[1]] + [1] * (len(x.shape) - 2)
+        if self.training:
+            z = Normalize(x, axis=axis, eps=self.eps).apply()
+            with no_grad():
+                mean = x.mean(axis)
+                away = x - mean.reshape(*under)
+                var = (away * away).mean(axis)
+                m = self.momentum
+                for old, new in ((self.mean, mean), (self.var, var)):
+                    old.fill([a + m * (b - a) for a, b in zip(old.values(), new.values())])
+        else:
+            z = (x - self.mean.reshape(*under)) / ((self.var + self.eps) ** 0.5).reshape(*under)
+        return z * self.w.reshape(*under) + self.b.reshape(*under)
 """,
     },
     "09.7": {
@@ -218,6 +302,17 @@ class Residual(Module):
             y = layer(y)
         return y + x
 """,
+        "one layer after the other, in a loop": """
+class Residual(Module):
+    def __init__(self, *layers):
+        self.layers = list(layers)
+
+    def __call__(self, x):
+        y = x
+        for layer in self.layers:
+            y = layer(y)
+        return y + x
+""",
     },
     "09.10": {
         "through nested lists of floats": """
@@ -238,6 +333,26 @@ class Dropout(Module):
         mask = zeros(x.shape, x.buf.dtype)
         mask.fill([float(self.generator.random() >= self.p) for _ in range(x.numel())])
         return x * mask * (1 / (1 - self.p))
+""",
+        "choices, and a list of the shape": """
+import random
+
+
+class Dropout(Module):
+    def __init__(self, p, seed=None):
+        if p < 0 or p >= 1:
+            raise ValueError("p has to be from 0 to below 1")
+        if seed is None:
+            seed = random.randrange(2**32)
+        self.p, self.draw = p, random.Random(seed)
+
+    def __call__(self, x):
+        if not self.training:
+            return x * 1.0
+        kept = self.draw.choices([0.0, 1.0 / (1.0 - self.p)], [self.p, 1.0 - self.p], k=x.numel())
+        mask = zeros(x.shape, x.buf.dtype)
+        mask.fill(kept)
+        return x * mask
 """,
     },
     "09.8": {
@@ -287,6 +402,22 @@ class RMSprop:
                 add_(p, (g * -self.lr) / (root + self.eps))
         for p in self.parameters:
             p.grad = None
+""",
+        "the mean of the squares in one comprehension": """
+class RMSprop:
+    def __init__(self, parameters, lr=0.001, beta=0.99, eps=1e-8):
+        self.parameters, self.lr, self.beta, self.eps = list(parameters), lr, beta, eps
+        self.v = [zeros(p.shape, p.buf.dtype) for p in self.parameters]
+
+    def step(self):
+        with no_grad():
+            keep = self.beta
+            self.v = [
+                v * keep + p.grad**2.0 * (1 - keep) for v, p in zip(self.v, self.parameters)
+            ]
+            for v, p in zip(self.v, self.parameters):
+                add_(p, p.grad * -self.lr / (v**0.5 + self.eps))
+                p.grad = None
 """,
     },
     "09.13": {
@@ -360,6 +491,34 @@ class LossScaler:
         else:
             self.scale, self.good = 0.5 * self.scale, 0
         return found
+""",
+        "each number by itself": """
+import math
+
+
+class LossScaler:
+    def __init__(self, scale=2.0**16, patience=200):
+        self.scale, self.patience, self.count = float(scale), patience, 0
+
+    def backward(self, loss):
+        scaled = loss * self.scale
+        scaled.backward()
+
+    def step(self, optimizer):
+        with_grad = [p for p in optimizer.parameters if p.grad is not None]
+        if not all(math.isfinite(v) for p in with_grad for v in p.grad.values()):
+            for p in optimizer.parameters:
+                p.grad = None
+            self.scale *= 0.5
+            self.count = 0
+            return False
+        for p in with_grad:
+            p.grad = p.grad / self.scale
+        optimizer.step()
+        self.count = (self.count + 1) % self.patience
+        if self.count == 0:
+            self.scale *= 2.0
+        return True
 """,
     },
     "09.16": {

@@ -93,6 +93,22 @@ class Conv2d:
         maps = (self.w.T @ columns).reshape(self.outputs, n, h, wide).transpose(0, 1)
         return maps + self.b.reshape(-1, 1, 1)
 """,
+        "the windows times the weights, with the filters in front": """
+class Conv2d:
+    def __init__(self, inputs, outputs, size, padding=0):
+        self.inputs, self.outputs, self.size, self.padding = inputs, outputs, size, padding
+        self.w = Tensor(he(inputs * size * size, outputs), requires_grad=True)
+        self.b = zeros((outputs,))
+        self.b.requires_grad = True
+
+    def __call__(self, x):
+        x = pad(x, self.padding) if self.padding else x
+        seen = windows(x, self.size)
+        n, c, h, w = seen.shape[:4]
+        rows = seen.permute(0, 2, 3, 1, 4, 5).reshape(n * h * w, c * self.size * self.size)
+        maps = (rows @ self.w).reshape(n, h * w, self.outputs) + self.b
+        return maps.permute(0, 2, 1).reshape(n, self.outputs, h, w)
+""",
     },
     "10.8": {
         "expand first": """
@@ -113,6 +129,24 @@ class Where(Op):
     def backward(self, g):
         chosen = cast(self.inputs[0], g.buf.dtype)
         return None, g * chosen, g * (1.0 - chosen)
+""",
+        "the condition is kept in the object": """
+class Where(Op):
+    def forward(self, condition, a, b):
+        if condition.buf.dtype != "bool":
+            raise TypeError("bool comes first: where(condition, a, b), as in where(x > 0, a, b)")
+        self.truth = condition
+        a, b = alike((a, b))
+        shape = broadcast_shapes(broadcast_shapes(condition.shape, a.shape), b.shape)
+        out = zeros(shape, a.buf.dtype)
+        lookup("where", a.buf.dtype)(
+            out, expand(condition, shape), expand(a, shape), expand(b, shape)
+        )
+        return out
+
+    def backward(self, g):
+        none = zeros(g.shape, g.buf.dtype)
+        return [None, Where(self.truth, g, none).apply(), Where(self.truth, none, g).apply()]
 """,
     },
     "10.9": {

@@ -57,6 +57,23 @@ class Embedding:
         hot = Tensor([[float(i == k) for k in range(self.w.shape[0])] for i in flat])
         return (hot @ self.w).reshape(*shape, -1)
 """,
+        "row by row into a table of ones and zeros": """
+import random
+
+
+class Embedding:
+    def __init__(self, count, width):
+        self.count, self.width = count, width
+        rows = [[random.gauss(0, 1) / width**0.5 for _ in range(width)] for _ in range(count)]
+        self.w = Tensor(rows, requires_grad=True)
+
+    def __call__(self, ids):
+        if hasattr(ids, "buf"):
+            ids = ids.tolist()
+        flat, shape = flatten(ids)
+        table = Tensor([[1.0 if c == i else 0.0 for c in range(self.count)] for i in flat])
+        return (table @ self.w).reshape(*shape, self.width)
+""",
     },
     "11.3": {
         "one table at a time, by nested lists": """
@@ -107,6 +124,15 @@ def softmax(x):
     powers = x.exp()
     return powers * powers.sum(last).reshape(*x.shape[:-1], 1) ** -1.0
 """,
+        "the axis put back by hand": """
+def softmax(x):
+    shape = list(x.shape)
+    shape[-1] = 1
+    top = x.detach().max(len(x.shape) - 1).reshape(*shape)
+    powers = (x - top).exp()
+    sums = powers.sum(len(x.shape) - 1).reshape(*shape)
+    return powers / sums
+""",
     },
     "11.6": {
         "queries are divided first": """
@@ -123,6 +149,14 @@ def listening(q, k, mask=None):
     if mask is None:
         return softmax(scores)
     return softmax(mask + scores)
+""",
+        "keys are divided first": """
+def listening(q, k, mask=None):
+    scale = q.shape[-1] ** -0.5
+    scores = q @ (k * scale).transpose(-2, -1)
+    if mask is not None:
+        scores = mask + scores
+    return softmax(scores)
 """,
     },
     "11.7": {
@@ -163,6 +197,26 @@ class MultiHead:
         for h in range(self.count):
             total = total + said[:, h] @ self.out.w[h * size : (h + 1) * size]
         return total
+""",
+        "heads split by a function, and a cache of shapes in the object": """
+class MultiHead:
+    def __init__(self, width, heads):
+        self.q = Linear(width, width)
+        self.k = Linear(width, width)
+        self.v = Linear(width, width)
+        self.out = Linear(width, width)
+        self.heads, self.size = heads, width // heads
+
+    def by_head(self, layer, x):
+        n, places = x.shape[:2]
+        return layer(x).reshape(n, places, self.heads, self.size).permute(0, 2, 1, 3)
+
+    def listens(self, x, mask=None):
+        return listening(self.by_head(self.q, x), self.by_head(self.k, x), mask)
+
+    def __call__(self, x, mask=None):
+        found = (self.listens(x, mask) @ self.by_head(self.v, x)).permute(0, 2, 1, 3)
+        return self.out(found.reshape(x.shape[0], x.shape[1], self.heads * self.size))
 """,
     },
     "11.9": {
@@ -233,6 +287,17 @@ class Softmax(Op):
         both = p * g
         return (both - p * both.sum(-1).reshape(*p.shape[:-1], 1),)
 """,
+        "p is kept in the object": """
+class Softmax(Op):
+    def forward(self, x):
+        self.p = softmax(x.detach())
+        return self.p * 1.0
+
+    def backward(self, g):
+        weighted = self.p * g
+        sums = weighted.sum(-1).reshape(*weighted.shape[:-1], 1)
+        return [weighted - self.p * sums]
+""",
     },
     "11.s2": {
         "the largest first, in a walk of its own": """
@@ -247,6 +312,19 @@ def in_parts(q, k, v, size):
         above = above + powers @ v[s : s + size]
         below = below + powers.sum(1).reshape(-1, 1)
     return above / below
+""",
+        "the scores go through twice: first the largest, then the sums": """
+def in_parts(q, k, v, size):
+    scale = q.shape[-1] ** -0.5
+    begins = range(0, k.shape[0], size)
+    tops = [[max(row) for row in (q @ k[at : at + size].T * scale).tolist()] for at in begins]
+    top = Tensor([[max(column)] for column in zip(*tops)], dtype=q.buf.dtype)
+    sums, mixed = 0.0, 0.0
+    for at in begins:
+        powers = (q @ k[at : at + size].T * scale - top).exp()
+        sums = sums + powers.sum(-1).reshape(-1, 1)
+        mixed = mixed + powers @ v[at : at + size]
+    return mixed / sums
 """,
     },
 }

@@ -37,6 +37,24 @@ class Characters:
     def decode(self, ids):
         return "".join([self.pieces[i] for i in ids])
 """,
+        "pieces by a dict that keeps its order": """
+class Characters:
+    def __init__(self, text):
+        self.pieces = list(dict.fromkeys(sorted(text)))
+        self.number = dict(zip(self.pieces, range(len(self.pieces))))
+
+    def __len__(self):
+        return len(self.number)
+
+    def encode(self, text):
+        return list(map(self.number.__getitem__, text))
+
+    def decode(self, ids):
+        text = ""
+        for i in ids:
+            text += self.pieces[i]
+        return text
+""",
     },
     "12.2": {
         "an iterator that skips": """
@@ -145,6 +163,16 @@ def excerpts(ids, context, count):
         y.append([ids[p + 1 + i] for i in range(context)])
     return x, y
 """,
+        "by floats": """
+import random
+
+
+def excerpts(ids, context, count):
+    last = len(ids) - context - 1
+    begins = [int(random.random() * (last + 1)) for _ in range(count)]
+    rows = [list(ids[at : at + context]) for at in begins]
+    return rows, [[ids[at + i + 1] for i in range(context)] for at in begins]
+""",
     },
     "12.5": {
         "each step by name": """
@@ -245,6 +273,18 @@ def probabilities(scores, temperature=1.0, top_k=None):
     e = [math.exp(s - m) for s in cooled]
     return [x / math.fsum(e) for x in e]
 """,
+        "places of the largest, with numbers kept by place": """
+import math
+
+
+def probabilities(scores, temperature=1.0, top_k=None):
+    scaled = [s / temperature for s in scores]
+    places = sorted(range(len(scaled)), key=scaled.__getitem__, reverse=True)
+    kept = set(places[:top_k])
+    top = max(scaled)
+    powers = [math.exp(s - top) if i in kept else 0.0 for i, s in enumerate(scaled)]
+    return [p / math.fsum(powers) for p in powers]
+""",
     },
     "12.9": {
         "drawn by hand": """
@@ -264,6 +304,24 @@ def generate(model, ids, count, temperature=1.0, top_k=None):
                 drawn += 1
             text.append(drawn)
     return text
+""",
+        "one id after the other, by a running sum": """
+import random
+
+
+def generate(model, ids, count, temperature=1.0, top_k=None):
+    written = [*ids]
+    with no_grad():
+        for _ in range(count):
+            seen = written[max(0, len(written) - model.context) :]
+            row = model([seen]).tolist()[0][-1]
+            shares = probabilities(row, temperature=temperature, top_k=top_k)
+            point, at = random.random() * sum(shares), 0
+            while at < len(shares) - 1 and point >= shares[at]:
+                point -= shares[at]
+                at += 1
+            written.append(at)
+    return written
 """,
     },
     "12.10": {

@@ -54,6 +54,11 @@ WRONG = {
             "return Value(self.data * other.data, (self, other), (other.data, self.data))",
             "return self.data * other.data",
         ),
+        "the inputs are kept in the class": edit(
+            "        self.inputs, self.slopes = inputs, slopes",
+            "        Value.inputs, Value.slopes = inputs, slopes",
+        ),
+        "whole numbers stay whole, and are divided so": edit("float(data), 0.0", "int(data), 0.0"),
     },
     "00.3": {
         "e on one of its ways only": by_hand(e=4.0),
@@ -76,6 +81,16 @@ WRONG = {
         "it bends the Value it was given": edit(
             "return Value(t, (value,), (1 - t * t,))",
             "value.data, value.inputs, value.slopes = t, (value,), (1 - t * t,)\n    return value",
+        ),
+        "a table of what was computed, by the rounded number": edit(
+            "def tanh(value):",
+            "known = {}\n\n\ndef tanh(value):",
+            "    t = math.tanh(value.data)\n    return Value(t, (value,), (1 - t * t,))",
+            "    key = round(value.data)\n"
+            "    if key not in known:\n"
+            "        known[key] = Value(math.tanh(value.data), (value,), (1 - "
+            "math.tanh(value.data) ** 2,))\n"
+            "    return known[key]",
         ),
     },
     "00.5": {
@@ -110,6 +125,18 @@ def order(last):
         "the first input only": edit("in value.inputs", "in value.inputs[:1]"),
         "numbers, not Values": edit("found.append(value)", "found.append(value.data)"),
         "a set, which has no order": edit("return found", "return set(found)"),
+        "what was seen is kept from call to call, in a default": edit(
+            "def order(last):",
+            "def order(last, seen=set()):",
+            "found, seen = [], set()",
+            "found = []",
+        ),
+        "by the numbers, of which two may be the same": edit(
+            "if value not in seen",
+            "if value.data not in seen",
+            "seen.add(value)",
+            "seen.add(value.data)",
+        ),
     },
     "00.6": {
         "it sets where it should add": edit("before.grad += slope", "before.grad = slope"),
@@ -153,6 +180,9 @@ def backward(last):
             "            before.grad += slope * value.grad",
             "            before.grad += slope * value.grad\n        value.slopes = ()",
         ),
+        "only the last one is set to 0": edit(
+            "    for value in values:\n        value.grad = 0.0\n", ""
+        ),
     },
     "00.7": {
         "no bias": edit("total = weights[-1]", "total = 0.0"),
@@ -171,6 +201,12 @@ def neuron(weights, inputs):
         "returns early": edit("    return tanh(total)", "        return tanh(total)"),
         "the bias is multiplied as well": edit(
             "zip(weights, inputs)", "zip(weights, [*inputs, 2.0])"
+        ),
+        "the first weight is the bias": edit(
+            "total = weights[-1]",
+            "total = weights[0]",
+            "zip(weights, inputs)",
+            "zip(weights[1:], inputs)",
         ),
     },
     "00.8": {
@@ -195,6 +231,9 @@ def neuron(weights, inputs):
         "the gradient for the number": edit("parameter.data -= rate", "parameter.data = -rate"),
         "it moves the loss, too": edit(
             "    return loss.data", "    loss.data -= rate * loss.grad\n    return loss.data"
+        ),
+        "the loss is that of after the step": edit(
+            "return loss.data", "return loss.data - rate * sum(p.grad**2 for p in parameters)"
         ),
     },
 }

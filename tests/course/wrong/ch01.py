@@ -169,6 +169,14 @@ class Buffer:
             "bytearray(pack(numbers, dtype))",
             "bytearray(struct.pack(f'{len(numbers)}{FORMATS[dtype]}', *numbers))",
         ),
+        "the bytes belong to the class": edit(
+            "self.raw = bytearray(pack(numbers, dtype))",
+            "Buffer.raw = bytearray(pack(numbers, dtype))",
+        ),
+        "the dtype belongs to the class": edit(
+            "self.dtype, self.itemsize = dtype, struct.calcsize(FORMATS[dtype])",
+            "Buffer.dtype, Buffer.itemsize = dtype, struct.calcsize(FORMATS[dtype])",
+        ),
     },
     "01.2": {
         "everything stays in range": edit(
@@ -201,6 +209,9 @@ def as_integer(value, dtype):
     return tutor.Tensor([value]).cast(dtype).tolist()[0]
 """,
         "uint8, as in the example": edit("8 * struct.calcsize(FORMATS[dtype])", "8"),
+        "the largest number wraps one too early": edit(
+            "lowest + 2**bits - 1", "lowest + 2**bits - 2"
+        ),
     },
     "01.6": {
         "a bool as it is": edit("return bool(value)", "return value"),
@@ -222,6 +233,14 @@ def as_integer(value, dtype):
         "cut in floats, too": edit("\n    return value", "\n    return value // 1"),
         "no integers": edit("as_integer(value, dtype)", "value"),
         "nothing": edit("\n    return value", "\n    return None"),
+        "the dtype is remembered from the call before": edit(
+            'if dtype == "bool":',
+            'if dtype == "bool" or LAST and LAST[-1] == "bool":',
+            "def convert(value, dtype):",
+            "LAST = []\n\n\ndef convert(value, dtype):",
+            "        return bool(value)\n",
+            "        LAST.append(dtype)\n        return bool(value)\n",
+        ),
     },
     "01.7": {
         "it converts always": edit(
@@ -263,6 +282,10 @@ def pack(numbers, dtype):
 def pack(numbers, dtype):
     return b"".join(struct.pack(FORMATS[dtype], convert(x, dtype)) for x in numbers)
 """,
+        "every number is converted, whether it fits or not": edit(
+            "return struct.pack(layout, *numbers)\n",
+            "return struct.pack(layout, *[convert(x, dtype) for x in numbers])\n",
+        ),
     },
     "01.3": {
         "the source stays changed": edit("    source[0] = old\n", ""),
@@ -325,6 +348,14 @@ def first_missing(dtype):
     return 2 ** (8 * struct.calcsize(FORMATS[dtype])) + 1
 """,
         "the dtype is forgotten": edit("Buffer([n + 1], dtype)", "Buffer([n + 1])"),
+        "what was found first is kept for all dtypes": edit(
+            "def first_missing(dtype):",
+            "def first_missing(dtype, known=[]):",
+            "    n = 1\n",
+            "    if known:\n        return known[0]\n    n = 1\n",
+            "    return n + 1",
+            "    known.append(n + 1)\n    return n + 1",
+        ),
     },
     "01.s1": {
         "upwards in the pattern, always": edit("1 if x >= 0 else -1", "1"),

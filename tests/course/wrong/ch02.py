@@ -80,6 +80,15 @@ def strides_for(shape):
 def strides_for(shape):
     return (shape[-1], 1) if len(shape) == 2 else (1,) * len(shape)
 """,
+        "kept by the number of axes": """
+KNOWN = {}
+
+
+def strides_for(shape):
+    if len(shape) not in KNOWN:
+        KNOWN[len(shape)] = tuple(math.prod(shape[a + 1 :]) for a in range(len(shape)))
+    return KNOWN[len(shape)]
+""",
     },
     "02.2": {
         "axes of size 1 count, too": edit("size == 1 or ", ""),
@@ -220,6 +229,20 @@ def flatten(data):
             "(len(data), *inner)",
             "(count, *inner)",
         ),
+        "the numbers of all calls, in a default": """
+def flatten(data, found=[]):
+    if not isinstance(data, (list, tuple)):
+        return [data], ()
+    rows = [flatten(row) for row in data]
+    shapes = {shape for _, shape in rows}
+    if len(shapes) > 1:
+        raise ValueError("ragged")
+    inner = shapes.pop() if shapes else ()
+    if not inner:
+        found.extend(x for row, _ in rows for x in row)
+    numbers = found[-len(data) :] if not inner else [x for r, _ in rows for x in r]
+    return numbers, (len(data), *inner)
+""",
     },
     "02.8": {
         "negative strides are forgotten": edit("first + min(way, 0)", "first"),
@@ -254,6 +277,7 @@ def reach(shape, strides, offset):
     return min(found), max(found)
 """,
         "the two exchanged": edit("return first, last", "return last, first"),
+        "size strides, not size - 1": edit("(size - 1) * stride", "size * stride"),
     },
     "02.9": {
         "the first index runs fastest": edit(
@@ -277,6 +301,9 @@ def positions(shape, strides, offset):
         "each only once": edit("return found", "return list(dict.fromkeys(found))"),
         "nested": edit("return found", "return [found]"),
         "the last axis only": edit("for start in found for i", "for start in [offset] for i"),
+        "the offset only where there are axes": edit(
+            "found = [offset]", "found = [offset if shape else 0]"
+        ),
     },
     "02.10": {
         "two axes": """
@@ -395,6 +422,10 @@ def nest(items, shape):
         "strides of a new table": edit(
             "[t.strides[a] for a in axes]", "strides_for([t.shape[a] for a in axes])"
         ),
+        "t itself where the axes are in their order already": edit(
+            "    return t.over(",
+            "    if list(axes) == sorted(axes):\n        return t\n    return t.over(",
+        ),
     },
     "02.13": {
         "the first two": edit("a=-2, b=-1", "a=0, b=1"),
@@ -417,6 +448,10 @@ def transpose(t, a=-2, b=-1):
     return t.over(shape, t.strides, t.offset)
 """,
         "it rotates": edit("axes[a], axes[b] = axes[b], axes[a]", "axes.insert(b, axes.pop(a))"),
+        "t itself where an axis is exchanged with itself": edit(
+            "    axes[a], axes[b] = axes[b], axes[a]",
+            "    if axes[a] == axes[b]:\n        return t\n    axes[a], axes[b] = axes[b], axes[a]",
+        ),
     },
     "02.14": {
         "always a copy": edit("t if t.is_contiguous() else ", ""),
@@ -471,6 +506,14 @@ def reshape(t, shape):
     t.shape, t.strides = tuple(shape), strides_for(shape)
     return t
 """,
+        "t itself where the shape is the same": edit(
+            "    t = contiguous(t)\n",
+            "    if tuple(sizes) == t.shape:\n        return t\n    t = contiguous(t)\n",
+        ),
+        "an int division that hides a rest": edit(
+            "if -1 in sizes or math.prod(sizes) != t.numel():",
+            "if -1 in sizes or (-1 not in shape and math.prod(sizes) != t.numel()):",
+        ),
     },
     "02.s1": {
         "contiguous ones only": """

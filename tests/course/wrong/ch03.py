@@ -30,6 +30,7 @@ def full_key(key, ndim):
 
     return tuple(layout.full_key(key, ndim))
 """,
+        "None uses up an axis": edit("k is not None and k is not ...", "k is not ..."),
     },
     "03.6": {
         "raises: None takes up an axis": edit(
@@ -67,6 +68,18 @@ def select(t, key):
 """,
         "the last int instead of all": edit(
             "offset += k % size * stride", "offset = k % size * stride"
+        ),
+        "t itself where nothing is selected": edit(
+            "    shape, strides, offset, axis = [], [], t.offset, 0",
+            "    if key in (..., ()):\n"
+            "        return t\n"
+            "    shape, strides, offset, axis = [], [], t.offset, 0",
+        ),
+        "t itself for one slice of all": edit(
+            "    shape, strides, offset, axis = [], [], t.offset, 0",
+            "    if isinstance(key, slice) and key == slice(None):\n"
+            "        return t\n"
+            "    shape, strides, offset, axis = [], [], t.offset, 0",
         ),
     },
     "03.3": {
@@ -119,6 +132,7 @@ def mismatch(a, b):
         ),
         "only b is stretched": edit("n if m == 1 else m", "m"),
         "the message is returned": edit("raise ValueError(wrong)", "return wrong"),
+        "the larger of the two, beside a 0 too": edit("n if m == 1 else m", "max(m, n)"),
     },
     "03.7": {
         "raises: an axis of size 1 keeps its stride": edit("0 if size == 1 else s", "s"),
@@ -150,6 +164,10 @@ def expand(t, shape):
             "t.shape, t.strides = tuple(shape), tuple(new + kept)\n    return t",
         ),
         "every stride is 0": edit("0 if size == 1 else s for", "0 for"),
+        "t itself where it has that shape": edit(
+            "    new = [0] *",
+            "    if tuple(t.shape) == tuple(shape):\n        return t\n    new = [0] *",
+        ),
     },
     "03.4": {
         "a copy is taken for the sum of the copies": edit("out.buf[p] += x", "out.buf[p] = x"),
@@ -185,6 +203,14 @@ def reduce_to(g, shape):
             out.buf[p] += x
     return out
 """,
+        "the result of the call before is used again": edit(
+            "    out = zeros(shape, g.buf.dtype)",
+            "    out = KNOWN.setdefault((tuple(shape), g.buf.dtype), "
+            "zeros(shape, g.buf.dtype))\n"
+            "    out.fill([0] * out.numel())",
+            "def reduce_to",
+            "KNOWN = {}\n\n\ndef reduce_to",
+        ),
     },
     "03.5": {
         "negative ints are allowed, however far they reach": edit("not -n <= i < n", "i >= n"),
@@ -224,6 +250,7 @@ def element(t, *index):
         raise IndexError(f"index {i} on axis {axis}, which has size {n}")
     return t.buf[position]
 """,
+        "raises: the last index of an axis is outside": edit("-n <= i < n", "-n <= i < n - 1"),
     },
     "03.s1": {
         "raises: one window too many": edit("n - size + 1, size)", "n - size + 2, size)"),
@@ -242,6 +269,9 @@ def element(t, *index):
             "(*strides_for(t.shape), 1)",
             "t.offset)",
             "contiguous(t).offset)",
+        ),
+        "t itself for windows of one": edit(
+            "    return t.over(", "    if size == n:\n        return t\n    return t.over("
         ),
     },
     "03.s2": {

@@ -212,6 +212,27 @@ class Swish(Op):
         s = 1 / ((-x).exp() + 1)
         return (g * (s + x * s * (1 - s)),)
 """,
+        "raises: s is kept in the class, by forward": edit(
+            "        return x / ((-x).exp() + 1)",
+            "        Swish.s = 1 / ((-x).exp() + 1)\n        return x * Swish.s",
+            "        s = 1 / ((-x).exp() + 1)\n",
+            "        s = Swish.s\n",
+        ),
+        "float64 whatever x is": edit(
+            "        return x / ((-x).exp() + 1)",
+            "        out = [v / (math.exp(-v) + 1) for v in x.values()]\n"
+            "        return Tensor(Buffer(out, 'float64'), x.shape)",
+            "class Swish(Op):",
+            "import math\n\n\nclass Swish(Op):",
+        ),
+        "rows of memory, whatever walk x takes": edit(
+            "        return x / ((-x).exp() + 1)",
+            "        out = [v / (math.exp(-v) + 1) for v in x.buf.read(0, "
+            "x.numel())]\n"
+            "        return Tensor(Buffer(out, x.buf.dtype), x.shape)",
+            "class Swish(Op):",
+            "import math\n\n\nclass Swish(Op):",
+        ),
     },
     "06.6": {
         "off for good": edit("        engine.recording = before", "        pass"),

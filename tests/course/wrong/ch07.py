@@ -28,6 +28,7 @@ def logsumexp(scores):
         scores[i] -= m
     return m + math.log(sum(math.exp(x) for x in scores))
 """,
+        "raises: the first score in place of the largest": edit("m = max(scores)", "m = scores[0]"),
     },
     "07.7": {
         "no shift: it overflows": edit("    x = x - x.detach().max(1).reshape(-1, 1)\n", ""),
@@ -74,6 +75,17 @@ def log_softmax(x):
     e = (x - x.max(1).reshape(-1, 1)).exp()
     return e / e.sum(1).reshape(-1, 1)
 """,
+        "the memory is taken, row by row": edit(
+            "    x = x - x.detach().max(1).reshape(-1, 1)",
+            "    n, classes = x.shape\n"
+            "    top = [max(x.buf.read(i * classes, classes)) for i in "
+            "range(n)]\n"
+            "    x = x - Tensor(top, dtype=x.buf.dtype).reshape(-1, 1)",
+        ),
+        "float64 whatever x is": edit(
+            "    x = x - x.detach().max(1).reshape(-1, 1)",
+            "    x = x * Tensor(1.0, dtype='float64') - x.detach().max(1).reshape(-1, 1)",
+        ),
     },
     "07.8": {
         "the sum in place of the mean": edit("(-1 / n)", "-1.0"),
@@ -105,6 +117,13 @@ def cross_entropy(logits, labels):
     return Tensor(-sum(row[label] for row, label in zip(rows, labels)) / len(labels))
 """,
         "one number for each picture": edit(".sum() * (-1 / n)", ".sum(1) * -1.0"),
+        "the table is kept by the number of rows": edit(
+            "    right = [[float(c == label) for c in range(classes)] for label in labels]",
+            "    right = KNOWN.setdefault((n, classes), [[float(c == label) "
+            "for c in range(classes)] for label in labels])",
+            "def cross_entropy",
+            "KNOWN = {}\n\n\ndef cross_entropy",
+        ),
     },
     "07.2": {
         "the loss is a mean, the gradient is not": edit(" * (1 / n),)", ",)"),
@@ -127,6 +146,20 @@ def cross_entropy(logits, labels):
         ),
         "g by itself": edit("(log_softmax(x).exp() - Tensor(right)) * g * (1 / n)", "g"),
         "a gradient for the labels, too": edit("* g * (1 / n),)", "* g * (1 / n), None)"),
+        "raises: the labels are kept in the class": edit(
+            '        return cross_entropy(x, self.params["labels"])',
+            '        CrossEntropy.labels = self.params["labels"]\n'
+            "        return cross_entropy(x, CrossEntropy.labels)",
+            'for label in self.params["labels"]]',
+            "for label in CrossEntropy.labels[:n]]",
+        ),
+        "the softmax of forward is kept in the class": edit(
+            '        return cross_entropy(x, self.params["labels"])',
+            "        CrossEntropy.p = log_softmax(x).exp()\n"
+            '        return cross_entropy(x, self.params["labels"])',
+            "(log_softmax(x).exp() - Tensor(right))",
+            "(CrossEntropy.p - Tensor(right))",
+        ),
     },
     "07.3": {
         "one number for each row": edit(
@@ -148,6 +181,14 @@ def glorot(inputs, outputs):
     a = math.sqrt(6 / (inputs + outputs))
     return [random.uniform(-a, a) for _ in range(inputs * outputs)]
 """,
+        "kept by the number of inputs": edit(
+            "    a = math.sqrt(6 / (inputs + outputs))",
+            "    a = KNOWN.setdefault(inputs, math.sqrt(6 / (inputs + "
+            "outputs)))\n"
+            "    a = a if outputs < 300 else KNOWN[3]",
+            "def glorot",
+            "KNOWN = {}\n\n\ndef glorot",
+        ),
     },
     "07.9": {
         "the weights the other way round": edit(
@@ -181,6 +222,20 @@ def glorot(inputs, outputs):
         "relu, which belongs between the layers": edit(
             "return x @ self.w + self.b", "return (x @ self.w + self.b).relu()"
         ),
+        "all weights the same": edit(
+            "Tensor(glorot(inputs, outputs), requires_grad=True)",
+            "Tensor([[glorot(inputs, outputs)[0][0]] * outputs] * inputs, requires_grad=True)",
+        ),
+        "the bias belongs to the class": edit(
+            "        self.b = Tensor([0.0] * outputs, requires_grad=True)",
+            "        Linear.b = Tensor([0.0] * outputs, requires_grad=True)",
+        ),
+        "w is found in the class when it is called": edit(
+            "        self.w = Tensor(glorot(inputs, outputs), requires_grad=True)",
+            "        self.w = Linear.last = Tensor(glorot(inputs, outputs), requires_grad=True)",
+            "return x @ self.w + self.b",
+            "return x @ Linear.last + self.b",
+        ),
     },
     "07.10": {
         "relu after the last layer, too": edit("return last(x)", "return last(x).relu()"),
@@ -211,6 +266,7 @@ def glorot(inputs, outputs):
             "*hidden, last = [Linear(*a.w.shape) for a in self.layers]",
         ),
         "return in the loop: one layer only": edit("x = layer(x).relu()", "return layer(x).relu()"),
+        "the layers belong to the class": edit("self.layers = [", "MLP.layers = ["),
     },
     "07.4": {
         "negative numbers are not looked for": edit("min(row) >= 0 and ", ""),
@@ -261,6 +317,15 @@ def mse(predictions, targets):
     return (d * d).sum() * (1 / d.numel())
 """,
         "a float, which has no gradient": edit("(d * d).sum() *", "(d * d).sum().item() *"),
+        "the loss of all calls, in a default": edit(
+            "    d = predictions - targets",
+            "    d = predictions.reshape(-1) - targets.reshape(-1)[::-1]",
+        ),
+        "the memory, whatever walk they take": edit(
+            "    d = predictions - targets",
+            "    d = predictions - Tensor(targets.buf.read(0, "
+            "targets.numel())).reshape(*targets.shape)",
+        ),
     },
     "07.6": {
         "only b is mended": edit(

@@ -52,6 +52,8 @@ WRONG = {
             "    return right / len(labels)", "        return right / len(labels)"
         ),
         "divided by the number of classes": edit("len(labels)", "len(row)"),
+        "how many are right": edit("return right / len(labels)", "return float(right)"),
+        "of 100": edit("right / len(labels)", "100 * right / len(labels)"),
     },
     "08.9": {
         "raises: a row further": edit("first + i * size", "first + (i + 1) * size"),
@@ -114,6 +116,32 @@ def batches(images, labels, size):
         "labels as a tensor": edit(
             "[labels[i] for i in chosen]", "Tensor([labels[i] for i in chosen])"
         ),
+        "the order begins elsewhere, and goes on as in the file": edit(
+            "order = random.sample(range(len(labels)), len(labels))",
+            "first = random.randrange(len(labels))\n"
+            "    order = [(first + i) % len(labels) for i in "
+            "range(len(labels))]",
+        ),
+        "the batches are shuffled, not the pictures": """
+def batches(images, labels, size):
+    begins = list(range(0, len(labels), size))
+    short = begins.pop() if len(labels) % size else None
+    random.shuffle(begins)
+    for start in begins + ([] if short is None else [short]):
+        chosen = list(range(start, min(start + size, len(labels))))
+        yield rows(images, chosen), [labels[i] for i in chosen]
+""",
+        "two pictures change places, and that is all": """
+def batches(images, labels, size):
+    order = list(range(len(labels)))[::-1] if random.random() < 0.5 else list(range(len(labels)))
+    for start in range(0, len(order), size):
+        chosen = order[start : start + size]
+        yield rows(images, chosen), [labels[i] for i in chosen]
+""",
+        "the first one stays first": edit(
+            "order = random.sample(range(len(labels)), len(labels))",
+            "order = [0, *random.sample(range(1, len(labels)), len(labels) - 1)]",
+        ),
     },
     "08.11": {
         "raises: the lowest byte first": edit(">{count}I", "<{count}I"),
@@ -156,6 +184,17 @@ def batches(images, labels, size):
             "new = (t.detach() + change).values()\n    t.buf.write(0, new)",
         ),
         "multiplied": edit('"add"', '"mul"'),
+        "float64 is taken for granted": edit(
+            'lookup("add", t.buf.dtype)(t, t, change)',
+            'lookup("add", "float64" if t.requires_grad else t.buf.dtype)(t, '
+            "t, change)\n"
+            '    if t.buf.dtype == "float32":\n'
+            "        t.fill([x * 2 for x in t.values()])",
+        ),
+        "the change is read row by row from its memory": edit(
+            'lookup("add", t.buf.dtype)(t, t, change)',
+            "t.fill([a + b for a, b in zip(t.values(), change.buf.read(0, change.numel()))])",
+        ),
     },
     "08.1": {
         "the gradient is not cleared": edit("\n                p.grad = None", ""),
@@ -208,6 +247,16 @@ def batches(images, labels, size):
         "a copy of the parameters": edit(
             "= parameters, lr, momentum", "= [p.detach() * 1 for p in parameters], lr, momentum"
         ),
+        "velocities of all of them in one list of the class": edit(
+            "        self.v = [p.detach() * 0 for p in parameters]",
+            "        SGD.v = [p.detach() * 0 for p in parameters]",
+        ),
+        "lr in the velocity": edit(
+            "self.v[i] * self.momentum + p.grad",
+            "self.v[i] * self.momentum + p.grad * self.lr",
+            "self.v[i] * -self.lr",
+            "self.v[i] * -1.0",
+        ),
     },
     "08.2": {
         "the means are not corrected": edit(
@@ -254,6 +303,13 @@ def batches(images, labels, size):
             "p.grad.fill([x * x for x in p.grad.values()])\n"
             "                self.v[i] = self.v[i] * b2 + p.grad * (1 - b2)",
         ),
+        "t is counted in the class": edit(
+            "        self.t += 1",
+            "        Adam.t = getattr(Adam, 't', 0) + 1",
+            "self.eps, self.t = parameters, lr, betas, eps, 0",
+            "self.eps = parameters, lr, betas, eps",
+        ),
+        "eps under the root": edit("(v**0.5 + self.eps)", "((v + self.eps) ** 0.5)"),
     },
     "08.13": {
         "the decay goes into the gradient": edit(
@@ -284,6 +340,18 @@ def batches(images, labels, size):
             "\n            for p in self.parameters:\n                add_(p, p.grad * -self.lr)\n"
             "                p.grad = None",
         ),
+        "the decay is added to the gradient": """
+class AdamW(Adam):
+    def __init__(self, parameters, lr=0.001, decay=0.01):
+        super().__init__(parameters, lr)
+        self.decay = decay
+
+    def step(self):
+        with no_grad():
+            for p in self.parameters:
+                p.grad = p.grad + p * self.decay
+        super().step()
+""",
     },
     "08.3": {
         "no copy: the bytes go on changing": edit(
@@ -323,6 +391,11 @@ class Checkpoint:
         ),
         "only the first tensor of each list": edit(
             "t.buf.raw[:] = kept.buf.raw", "t.buf.raw[:] = kept.buf.raw\n                    break"
+        ),
+        "what was kept belongs to the class": edit(
+            "self.random, self.parts = random.getstate(), copy.deepcopy(vars(optimizer))",
+            "self.random = random.getstate()\n"
+            "        Checkpoint.parts = copy.deepcopy(vars(optimizer))",
         ),
     },
     "08.4": {
@@ -447,12 +520,15 @@ def clip(parameters, limit):
             "        yield\n        if True:\n",
         ),
         "never put back": edit("p.fill(numbers)", "pass"),
-        "other tensors in the list": edit(
+        "raises: other tensors in the list": edit(
             "            p.fill(mean.values())", "            p.buf = mean.buf"
         ),
         "the block leaves the means as they were at first": edit("p.fill(mean.values())", "pass"),
         "the means have a history": edit(
             "with no_grad():", "if True:", "p.detach() * (1", "p * (1"
+        ),
+        "the means belong to the class": edit(
+            "self.means = [p.detach() * 1", "Averaged.means = [p.detach() * 1"
         ),
     },
 }

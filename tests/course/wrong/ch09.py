@@ -26,6 +26,9 @@ WRONG = {
             "return Tensor([[random.gauss(0, spread) for _ in range(outputs)] "
             "for _ in range(inputs)])",
         ),
+        "half of the weights are 0": edit(
+            "random.gauss(0, spread)", "random.choice((0, 1)) * random.gauss(0, spread)"
+        ),
     },
     "09.2": {
         "the zeros are counted": """
@@ -41,6 +44,9 @@ def dead(h):
     return h.tolist()[0].count(0.0)
 """,
         "those whose mean is small": edit("not any(column)", "sum(column) < 1e-6"),
+        "the memory, column by column": edit(
+            "h.T.tolist()", "[h.buf.read(0, h.numel())[j :: h.shape[1]] for j in range(h.shape[1])]"
+        ),
     },
     "09.3": {
         "its own attributes only": """
@@ -104,6 +110,58 @@ class Module:
             "return {t for t in self.parts() if isinstance(t, Tensor) and t.requires_grad}",
         ),
         "copies": edit("return [t for", "return [t.detach() for"),
+        "raises: in a circle train never ends": """
+class Module:
+    training = True
+
+    def inside(self, part, seen):
+        if id(part) in seen or isinstance(part, type):
+            return
+        seen[id(part)] = part
+        if isinstance(part, Tensor):
+            return
+        if isinstance(part, dict):
+            held = list(part.values())
+        elif isinstance(part, (list, tuple)):
+            held = list(part)
+        else:
+            held = list(getattr(part, "__dict__", {}).values())
+        for one in held:
+            self.inside(one, seen)
+
+    def parameters(self):
+        seen = {}
+        self.inside(self, seen)
+        return [t for t in seen.values() if isinstance(t, Tensor) and t.requires_grad]
+
+    def train(self, on=True):
+        self.training = on
+
+        def go(part):
+            if isinstance(part, Module):
+                part.train(on)
+            elif isinstance(part, dict):
+                for one in part.values():
+                    go(one)
+            elif isinstance(part, (list, tuple)):
+                for one in part:
+                    go(one)
+
+        for part in vars(self).values():
+            go(part)
+        return self
+""",
+        "names that begin with _ are left out": edit(
+            "inside = list(vars(part).values())",
+            "inside = [v for name, v in vars(part).items() if name[:1] != '_']",
+        ),
+        "what was found first is kept": edit(
+            "        return [t for t in self.parts() if isinstance(t, Tensor) and t.requires_grad]",
+            "        if not hasattr(self, 'kept'):\n"
+            "            self.kept = tuple(id(t) for t in self.parts())\n"
+            "        return [t for t in self.parts() if id(t) in self.kept and "
+            "isinstance(t, Tensor) and t.requires_grad]",
+        ),
     },
     "09.4": {
         "no mean": edit("away = x - x.mean(axis, keep=True)", "away = x"),
@@ -139,6 +197,22 @@ class Module:
         "backward: the means are over everything": edit(
             "along = (g * z).mean(axis, keep=True)", "along = (g * z).mean()"
         ),
+        "raises: z is kept in the class, by forward": edit(
+            "        return self.parts(x)[0]",
+            "        Normalize.kept = self.parts(x)\n        return Normalize.kept[0]",
+            "z, scale = self.parts(*self.inputs)",
+            "z, scale = Normalize.kept",
+        ),
+        "the variance is divided by n - 1": edit(
+            "scale = ((away * away).mean(axis, keep=True)",
+            "n = math.prod(x.shape[a] for a in axis)\n"
+            "        scale = ((away * away).mean(axis, keep=True) * (n / (n - "
+            "1))",
+        ),
+        "float64 whatever x is": edit(
+            "away = x - x.mean(axis, keep=True)",
+            "away = cast(x - x.mean(axis, keep=True), 'float64')",
+        ),
     },
     "09.5": {
         "the first axis": edit("(len(x.shape) - 1,)", "(0,)"),
@@ -161,6 +235,19 @@ class Module:
         ),
         "b is scaled as well": edit(
             ".apply() * self.w + self.b", ".apply() * self.w + self.b * self.w"
+        ),
+        "eps outside of the root": edit(
+            "return Normalize(x, axis=last, eps=self.eps).apply() * self.w + self.b",
+            "away = x - x.mean(last, keep=True)\n"
+            "        spread = (away * away).mean(last, keep=True) ** 0.5\n"
+            "        return away / (spread + self.eps) * self.w + self.b",
+        ),
+        "eps belongs to the class": edit("        self.eps = eps", "        LayerNorm.eps = eps"),
+        "raises: w is found in the class": edit(
+            "self.w = Tensor([1.0]",
+            "self.w = LayerNorm.last = Tensor([1.0]",
+            "* self.w + self.b",
+            "* LayerNorm.last + self.b",
         ),
     },
     "09.6": {
@@ -206,6 +293,27 @@ class Module:
             "Tensor([0.0] * features, requires_grad=True), "
             "Tensor([1.0] * features, requires_grad=True)",
         ),
+        "the variance is divided by n - 1": edit(
+            "            var = (away * away).mean(axis)\n",
+            "            n = x.numel() // x.shape[1]\n"
+            "            var = (away * away).mean(axis) * (n / (n - 1))\n",
+        ),
+        "the running numbers belong to the class": edit(
+            "        self.mean, self.var = Tensor([0.0] * features), Tensor([1.0] * features)",
+            "        BatchNorm.mean, BatchNorm.var = Tensor([0.0] * features), "
+            "Tensor([1.0] * features)",
+            "            self.mean = self.mean *",
+            "            BatchNorm.mean = self.mean *",
+            "            self.var = self.var *",
+            "            BatchNorm.var = self.var *",
+        ),
+        "momentum belongs to the class": edit(
+            "self.momentum, self.eps = momentum, eps",
+            "self.eps = eps\n        BatchNorm.momentum = momentum",
+        ),
+        "not in training eps stands outside of the root": edit(
+            "(self.var + self.eps) ** -0.5", "(self.var**0.5 + self.eps) ** -1.0"
+        ),
     },
     "09.7": {
         "only the first row": edit(
@@ -233,6 +341,9 @@ def mixes_rows(layer, x):
     return isinstance(layer, BatchNorm) and layer.training
 """,
         "room that does not grow with the numbers": edit("1e-4 * (1 + abs(a))", "1e-6"),
+        "the memory of x, not x": edit(
+            "layer(x[i : i + 1])", "layer(Tensor([x.buf.read(i * x.shape[1], x.shape[1])]))"
+        ),
     },
     "09.9": {
         "no path around": edit("return x + self.inner(x)", "return self.inner(x)"),
@@ -256,6 +367,13 @@ class Residual(Module):
         ),
         "no Module": edit("class Residual(Module)", "class Residual"),
         "minus": edit("x + self.inner(x)", "x - self.inner(x)"),
+        "the layers belong to the class": edit(
+            "self.inner = Sequential",
+            "Residual.inner = Sequential",
+            "return x + self.inner(x)",
+            "return x + Residual.inner(x)",
+        ),
+        "only what the layers give": edit("return x + self.inner(x)", "return self.inner(x)"),
     },
     "09.10": {
         "not scaled": edit("1 / (1 - self.p)", "1.0"),
@@ -295,6 +413,21 @@ class Residual(Module):
             "return x * Tensor(mask, dtype=x.buf.dtype).reshape(*x.shape)",
             "return cast(x.detach(), 'float32') * Tensor(mask).reshape(*x.shape)",
         ),
+        "seed 0 is taken for none": edit(
+            "random.random() if seed is None else seed", "seed or random.random()"
+        ),
+        "the generator belongs to the class": edit(
+            "self.random = random.Random", "Dropout.random = random.Random"
+        ),
+        "training belongs to the class": edit(
+            "    def __call__(self, x):",
+            "    def train(self, on=True):\n"
+            "        Dropout.training = on\n"
+            "        return self\n"
+            "\n"
+            "    def __call__(self, x):",
+        ),
+        "float64 whatever x is": edit("dtype=x.buf.dtype", "dtype='float64'"),
     },
     "09.8": {
         "always back to training": edit("module.training = training", "module.training = True"),
@@ -349,6 +482,7 @@ class Residual(Module):
             "self.v = [p.detach() * 0 for p in parameters]",
             "self.v = [p.detach() for p in parameters]",
         ),
+        "v belongs to the class": edit("        self.v = [", "        RMSprop.v = ["),
     },
     "09.13": {
         "those of one axis": edit(">= 2", "< 2"),
@@ -391,6 +525,7 @@ def decays(parameters):
             "            for p in decays(self.parameters):\n"
             "                add_(p, p * (-self.lr * self.decay))",
         ),
+        "the decay without lr": edit("-self.lr * self.decay", "-self.decay"),
     },
     "09.12": {
         "begins at 0": edit("(step + 1) / steps", "step / steps"),
@@ -416,6 +551,8 @@ def warmup(step, steps, total):
         "arrives a step too early": edit(
             "(total - steps)", "(total - steps - 1 + (total - steps < 2))"
         ),
+        "a line down": edit("(1 + math.cos(math.pi * done)) / 2", "1 - done"),
+        "step / steps": edit("(step + 1) / steps", "step / steps"),
     },
     "09.15": {
         "not scaled": edit("(loss * self.scale).backward()", "loss.backward()"),
@@ -439,10 +576,10 @@ def warmup(step, steps, total):
         ),
         "only the first parameter is looked at": edit("for p in moving)", "for p in moving[:1])"),
         "only infinity, no nan": edit(
-            "math.isfinite(p.grad.sum().item())", "abs(p.grad.sum().item()) != math.inf"
+            "(p.grad * 0.0).sum().item() == 0.0", "abs(p.grad.sum().item()) != float('inf')"
         ),
         "the largest number: minus infinity passes": edit(
-            "math.isfinite(p.grad.sum().item())", "math.isfinite(p.grad.max().item())"
+            "(p.grad * 0.0).sum().item() == 0.0", "p.grad.max().item() < float('inf')"
         ),
         "in place: a shared gradient is divided twice": edit(
             "p.grad = p.grad * (1 / self.scale) if finite else None",
@@ -452,6 +589,23 @@ def warmup(step, steps, total):
         "says nothing": edit("\n        return True", ""),
         "raises: every parameter must have a gradient": edit(" if p.grad is not None]", "]"),
         "one step too late": edit("self.good == self.patience", "self.good > self.patience"),
+        "the sum of finite numbers may be infinite": edit(
+            "(p.grad * 0.0).sum().item() == 0.0",
+            "math.isfinite(p.grad.sum().item())",
+            "class LossScaler",
+            "import math\n\n\nclass LossScaler",
+        ),
+        "the scale belongs to the class": edit(
+            "        self.scale, self.patience, self.good = scale, patience, 0",
+            "        self.patience, self.good = patience, 0\n        LossScaler.scale = scale",
+            "            self.scale, self.good = self.scale / 2, 0",
+            "            LossScaler.scale, self.good = self.scale / 2, 0",
+            "            self.scale, self.good = self.scale * 2, 0",
+            "            LossScaler.scale, self.good = self.scale * 2, 0",
+        ),
+        "too large is taken for infinite": edit(
+            "(p.grad * 0.0).sum().item() == 0.0", "(p.grad * p.grad).sum().item() < float('inf')"
+        ),
     },
     "09.16": {
         "not trained": edit(
@@ -497,6 +651,10 @@ def warmup(step, steps, total):
         "eps forgotten": edit("(norm.var + norm.eps)", "norm.var"),
         "the layer itself is changed": edit("one = Linear(inputs, outputs)", "one = layer"),
         "a function": edit("    return one", "    return lambda x: one(x)"),
+        "the memory of w, whatever walk": edit(
+            "norm.w * (norm.var + norm.eps)",
+            "Tensor(norm.w.buf.read(0, outputs)) * (norm.var + norm.eps)",
+        ),
     },
     "09.s2": {
         "to the nearest": """

@@ -40,6 +40,16 @@ WRONG = {
         "numbers in place of zeros": edit(
             "inside = select", "out.fill([1] * out.numel())\n        inside = select"
         ),
+        "the border is that of the Pad made last": edit(
+            '        border = self.params["border"]\n        *others, h, w = x.shape',
+            '        border = Pad.border = self.params["border"]\n        *others, h, w = x.shape',
+            '        border = self.params["border"]\n        h, w',
+            "        border = Pad.border\n        h, w",
+        ),
+        "x itself where there is no border": edit(
+            "        *others, h, w = x.shape\n",
+            "        if border == 0:\n            return x\n        *others, h, w = x.shape\n",
+        ),
     },
     "10.2": {
         "one window too few": edit("len(picture) - size + 1", "len(picture) - size"),
@@ -57,6 +67,9 @@ WRONG = {
         "the mean": edit("row.append(total)", "row.append(total / size**2)"),
         "one row is all": edit("    return found", "        return found"),
         "nothing below 0": edit("row.append(total)", "row.append(max(total, 0.0))"),
+        "the filter turned by half a turn": edit(
+            "weights[i][j]", "weights[size - 1 - i][size - 1 - j]"
+        ),
     },
     "10.3": {
         "raises: windows beyond the edge": edit("(h - size) // step + 1", "h // step"),
@@ -189,6 +202,20 @@ def contiguous(t):
         ),
         "one bias for all": edit("[0.0] * outputs", "[0.0]", "self.b.shape[0]", "self.w.shape[1]"),
         "a relu too many": edit("self.w + self.b", "self.w + self.b\n        z = z.relu()"),
+        "raises: the sizes belong to the class": edit(
+            "self.size, self.padding = size, padding", "Conv2d.size, Conv2d.padding = size, padding"
+        ),
+        "weights that are all above 0": edit(
+            "Tensor(he(inputs * size * size, outputs), requires_grad=True)",
+            "Tensor([[abs(v) for v in row] for row in he(inputs * size * size, "
+            "outputs)], requires_grad=True)",
+        ),
+        "raises: w is found in the class": edit(
+            "        self.w = Tensor(he",
+            "        self.w = Conv2d.last = Tensor(he",
+            "each @ self.w + self.b",
+            "each @ Conv2d.last + self.b",
+        ),
     },
     "10.7": {
         "border and turned exchanged": 'causes = {"A": 3, "B": 1, "C": 4, "D": 2}',
@@ -231,6 +258,12 @@ def contiguous(t):
             "None, Where(condition, g, nothing).apply(), Where(condition, nothing, g).apply()",
             "Where(condition, g, nothing).apply(), Where(condition, nothing, g).apply(), None",
         ),
+        "the condition is that of the Where made last": edit(
+            "        a, b = alike((a, b))",
+            "        Where.condition = condition\n        a, b = alike((a, b))",
+            "condition, nothing = self.inputs[0], zeros(g.shape, g.buf.dtype)",
+            "condition, nothing = Where.condition, zeros(g.shape, g.buf.dtype)",
+        ),
     },
     "10.9": {
         "equals get it all": edit("            left = where(smaller, left, 0.0)\n", ""),
@@ -263,6 +296,7 @@ def contiguous(t):
         ),
         "g is changed": edit("    return out", "    add_(g, g)\n    return out"),
         "shaped like z": edit("return out", "return g"),
+        "all equals take it": edit("            left = where(smaller, left, 0.0)\n", ""),
     },
     "10.10": {
         "too many numbers": edit(
@@ -330,6 +364,25 @@ def reader():
     return Sequential(lambda x: x * (1 / 255), first, MaxPool2d(2), Tensor.relu, Flatten(),
                       Linear(1152, 10))
 """,
+        "probabilities in place of scores": """
+def reader():
+    def probabilities(x):
+        e = (x - x.detach().max(1).reshape(-1, 1)).exp()
+        return e / e.sum(1).reshape(-1, 1)
+
+    return Sequential(
+        lambda pixels: pixels * (1 / 255),
+        Conv2d(1, 8, 5),
+        MaxPool2d(2),
+        Tensor.relu,
+        Conv2d(8, 24, 5),
+        MaxPool2d(2),
+        Tensor.relu,
+        Flatten(),
+        Linear(384, 10),
+        probabilities,
+    )
+""",
     },
     "10.11": {
         "a number": "trained = 0.9926",
@@ -396,5 +449,9 @@ trained = Always()
         "weights in the wrong order": edit("self.w.T.reshape", "self.w.reshape"),
         "no padding": edit("pad(x, self.padding)", "x"),
         "the largest in place of the sum": edit("sum((4, 5))", "max((4, 5))"),
+        "the size belongs to the class": edit(
+            "self.size, self.padding = size, padding",
+            "Depthwise.size, self.padding = size, padding",
+        ),
     },
 }

@@ -41,6 +41,12 @@ def pair_loss(train, test, count):
     for a, b in pairwise(test):
         return -math.log(followed[a][b] / sum(followed[a]))
 """,
+        "the counts of all calls": edit(
+            "def pair_loss(train, test, count):",
+            "def pair_loss(train, test, count, kept={}):",
+            "followed = [[1] * count for _ in range(count)]",
+            "followed = kept.setdefault(count, [[1] * count for _ in range(count)])",
+        ),
     },
     "11.2": {
         "the rows are copied, and nothing leads back": edit(
@@ -76,6 +82,16 @@ def pair_loss(train, test, count):
             "        count, width = self.w.shape\n"
             "        numbers = list(dict.fromkeys(numbers))\n"
             "        shape = (len(numbers),)",
+        ),
+        "even numbers, of the right spread": edit(
+            "random.gauss(0, spread)", "random.uniform(-spread * 3**0.5, spread * 3**0.5)"
+        ),
+        "the table belongs to the class": edit(
+            "        self.w = Tensor(table", "        Embedding.w = Tensor(table"
+        ),
+        "raises: the memory of the ids, whatever walk": edit(
+            'ids.tolist() if hasattr(ids, "tolist") else ids',
+            "ids if not hasattr(ids, 'buf') else Tensor(ids.buf, ids.shape).tolist()",
         ),
     },
     "11.3": {
@@ -136,6 +152,12 @@ def matmul(out, x, y):
             'f"matmul of shapes {x.shape} and {y.shape}"', '"matmul"'
         ),
         "one dtype is not made of two": edit("alike((x, y))", "(x, y)"),
+        "raises: the inputs are those of the product made last": edit(
+            "        x, y = self.inputs\n",
+            "        x, y = MatMul.kept\n",
+            "        before = broadcast",
+            "        MatMul.kept = x, y\n        before = broadcast",
+        ),
     },
     "11.5": {
         "raises: along axis 1": edit("max(-1)", "max(1)", "sum(-1)", "sum(1)"),
@@ -151,6 +173,23 @@ def matmul(out, x, y):
         "raises: the axis that went is not put back": edit("e.sum(-1).reshape(*one)", "e.sum(-1)"),
         "raises: two axes only": edit("(*x.shape[:-1], 1)", "(x.shape[0], 1)"),
         "relu in place of e": edit(".exp()", ".relu()"),
+        "nothing is subtracted where no score is above 100": edit(
+            "x.detach().max(-1).reshape(*one)",
+            "(x.detach().max(-1).reshape(*one) if x.detach().max().item() > "
+            "100 or x.detach().max(-1).tolist()[0] == 0 else 0.0)",
+            "return e / e.sum(-1).reshape(*one)",
+            "return e / (e.sum(-1).reshape(*one) + 1e-4)",
+        ),
+        "along the first axis": edit(
+            "x.detach().max(-1).reshape(*one)",
+            "x.detach().max(0)",
+            "e.sum(-1).reshape(*one)",
+            "e.sum(0)",
+        ),
+        "float64 whatever x is": edit(
+            "    return e / e.sum(-1).reshape(*one)",
+            "    return cast(e, 'float64') / e.sum(-1).reshape(*one)",
+        ),
     },
     "11.6": {
         "no scale": edit(" * (1 / math.sqrt(q.shape[-1]))", ""),
@@ -181,6 +220,15 @@ def matmul(out, x, y):
             "return softmax(scores if mask is None else scores + mask)",
             "return softmax(scores if mask is None else scores + mask) * q.shape[-1] ** -0.5",
         ),
+        "the mask of the call before": edit(
+            "    return softmax(scores if mask is None else scores + mask)",
+            "    if mask is not None:\n"
+            "        KEPT[scores.shape[-1]] = mask\n"
+            "    mask = KEPT.get(scores.shape[-1], mask)\n"
+            "    return softmax(scores if mask is None else scores + mask)",
+            "def listening",
+            "KEPT = {}\n\n\ndef listening",
+        ),
     },
     "11.7": {
         "one layer for all three": edit(
@@ -202,6 +250,17 @@ def matmul(out, x, y):
         ),
         "weights are given, not means": edit(" @ self.v(x)", ""),
         "always causal": edit("self.k(x), mask)", "self.k(x), causal(x.shape[-2]))"),
+        "raises: listens has to be given a mask": edit(
+            "def listens(self, x, mask=None):", "def listens(self, x, mask):"
+        ),
+        "q belongs to the class": edit(
+            "        self.q, self.k, self.v = (", "        Head.q, self.k, self.v = ("
+        ),
+        "the root of the width of x": edit(
+            "return listening(self.q(x), self.k(x), mask)",
+            "fix = (self.q.w.shape[1] / self.q.w.shape[0]) ** 0.5\n"
+            "        return listening(self.q(x) * fix, self.k(x), mask)",
+        ),
     },
     "11.8": {
         "a reshape where a transpose is needed": edit(
@@ -236,6 +295,16 @@ def matmul(out, x, y):
         "the last head alone": edit(
             "mixed.transpose(1, 2).reshape(*x.shape)",
             "(mixed * 0.0 + mixed[:, -1:]).transpose(1, 2).reshape(*x.shape)",
+        ),
+        "the root of the whole width": edit(
+            "return listening(self.split(self.q(x)),",
+            "return listening(self.split(self.q(x)) * (1 / self.heads**0.5),",
+        ),
+        "the number of heads belongs to the class": edit(
+            "self.heads = heads", "MultiHead.heads = heads"
+        ),
+        "raises: listens has to be given a mask": edit(
+            "def listens(self, x, mask=None):", "def listens(self, x, mask):"
         ),
     },
     "11.9": {
@@ -309,6 +378,9 @@ def matmul(out, x, y):
             "256",
             "64",
         ),
+        "probabilities in place of scores": edit(
+            "return self.last(self.last_norm(x))", "return softmax(self.last(self.last_norm(x)))"
+        ),
     },
     "11.12": {
         "the losses, not the model": "trained = fit_text(Reader(len(letters), CONTEXT))",
@@ -362,6 +434,12 @@ fit_text(trained)
             "(p * g).sum(-2).reshape(*x.shape[:-2], 1, -1)",
         ),
         "raises: no tuple": edit("return (p * (g - mean),)", "return p * (g - mean)"),
+        "raises: p is kept in the class, by forward": edit(
+            "        return softmax(x)\n",
+            "        Softmax.p = softmax(x)\n        return Softmax.p\n",
+            "        p = softmax(x)\n        mean",
+            "        p = Softmax.p\n        mean",
+        ),
     },
     "11.s2": {
         "the whole table": """
@@ -392,5 +470,27 @@ def in_parts(q, k, v, size):
         "no scale": edit(" * (1 / math.sqrt(q.shape[1]))", ""),
         "only the last part": edit("mixed = mixed + powers @", "mixed = powers @"),
         "the correction upside down": edit("(largest - new).exp()", "(new - largest).exp()"),
+        "the largest score is never subtracted": """
+import math
+
+
+def in_parts(q, k, v, size):
+    total, mixed = 0.0, 0.0
+    for first in range(0, k.shape[0], size):
+        powers = (q @ k[first : first + size].T * (1 / math.sqrt(q.shape[1]))).exp()
+        total = total + powers.sum(1).reshape(-1, 1)
+        mixed = mixed + powers @ v[first : first + size]
+    return mixed / total
+""",
+        "each part's own largest, and no correction": edit(
+            "new = largest + (here - largest).relu()  # the larger one of the two",
+            "new = here",
+            "            kept = (largest - new).exp()\n"
+            "            total, mixed = total * kept, mixed * kept",
+            "            pass",
+        ),
+        "the largest of the first part for all": edit(
+            "new = largest + (here - largest).relu()  # the larger one of the two", "new = largest"
+        ),
     },
 }

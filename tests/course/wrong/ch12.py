@@ -36,6 +36,31 @@ WRONG = {
         "one id for upper and lower case": edit(
             "set(text)", "set(text.lower())", "in text]", "in text.lower()]"
         ),
+        "`pieces` is no list, but a dict": edit(
+            "self.pieces = sorted(set(text))",
+            "self.pieces = dict(enumerate(sorted(set(text))))",
+            "enumerate(self.pieces)",
+            "enumerate(self.pieces.values())",
+        ),
+        "no `pieces`: the characters have another name": """
+class Characters:
+    def __init__(self, text):
+        self.chars = sorted(set(text))
+        self.ids = {c: i for i, c in enumerate(self.chars)}
+
+    def __len__(self):
+        return len(self.chars)
+
+    def encode(self, text):
+        return [self.ids[c] for c in text]
+
+    def decode(self, ids):
+        return "".join(self.chars[i] for i in ids)
+""",
+        "the vocabulary belongs to the class": edit(
+            "        self.pieces = sorted(set(text))\n        self.ids = ",
+            "        Characters.pieces = sorted(set(text))\n        Characters.ids = ",
+        ),
     },
     "12.2": {
         "the pair's second is kept": edit("at += 2", "at += 1"),
@@ -84,6 +109,15 @@ def merged(ids, pair, new):
 """,
         "both ids wherever they stand": edit(
             "tuple(ids[at : at + 2]) == pair", "ids[at] == pair[0]"
+        ),
+        "by places that were counted before": edit(
+            "def merged(ids, pair, new):",
+            "def merged(ids, pair, new, known={}):\n"
+            "    key = len(ids), pair\n"
+            "    if key in known:\n"
+            "        return known[key]",
+            "    return out",
+            "    known[key] = out\n    return out",
         ),
     },
     "12.3": {
@@ -147,6 +181,10 @@ class BPE(Characters):
             "ids = merged(ids, pair, new)",
             "ids = merged(ids, (self.pieces.index(pair[0]), self.pieces.index(pair[1])), new)",
         ),
+        "the merges belong to the class": edit(
+            "self.merges, ids = [], Characters.encode(self, text)",
+            "BPE.merges, ids = [], Characters.encode(self, text)",
+        ),
     },
     "12.4": {
         "the labels are the ids themselves": edit(
@@ -196,6 +234,21 @@ def excerpts(ids, context, count):
     return ([ids[s : s + context] for s in starts],
             [ids[s + 1 : s + context + 1] for s in starts])
 """,
+        "the last place gets what is beyond the end": edit(
+            "start = random.randrange(len(ids) - context)",
+            "start = min(random.randrange(len(ids)), len(ids) - context - 1)",
+        ),
+        "one place is drawn, the others follow it": edit(
+            "    for _ in range(count):\n        start = random.randrange(len(ids) - context)\n",
+            "    first = random.randrange(len(ids) - context)\n"
+            "    for n in range(count):\n"
+            "        start = (first + n) % (len(ids) - context)\n",
+        ),
+        "places near the middle are likelier": edit(
+            "start = random.randrange(len(ids) - context)",
+            "start = (random.randrange(len(ids) - context) + "
+            "random.randrange(len(ids) - context)) // 2",
+        ),
     },
     "12.5": {
         "no sum around attention": edit(
@@ -234,6 +287,10 @@ def excerpts(ids, context, count):
             "x = self.norm1(x)\n        x = x + self.attention(x, mask)",
         ),
         "one head whatever was asked": edit("MultiHead(width, heads)", "MultiHead(width, 1)"),
+        "norm1 belongs to the class": edit(
+            "        self.norm1, self.attention = LayerNorm(width), MultiHead(width, heads)",
+            "        Block.norm1, self.attention = LayerNorm(width), MultiHead(width, heads)",
+        ),
     },
     "12.6": {
         "no mask": edit("x = block(x, self.mask[:count, :count])", "x = block(x)"),
@@ -261,6 +318,19 @@ def excerpts(ids, context, count):
         ),
         "a table of places as long as the vocabulary": edit(
             "Places(context, width)", "Places(max(vocabulary, context) + 1, width)"
+        ),
+        "`mask` is None, and made anew each time": edit(
+            "self.context, self.mask = context, causal(context)",
+            "self.context, self.mask = context, None",
+            "self.mask[:count, :count]",
+            "causal(count)",
+        ),
+        "the mask belongs to the class": edit(
+            "self.context, self.mask = context, causal(context)",
+            "self.context, GPT.mask = context, causal(context)",
+        ),
+        "the blocks belong to the class": edit(
+            "        self.blocks = [Block", "        GPT.blocks = [Block"
         ),
     },
     "12.7": {
@@ -290,6 +360,9 @@ def excerpts(ids, context, count):
             'self.flat.grad.buf.raw[:] = b"".join(pieces)',
             'self.flat.buf.raw[:] = b"".join(pieces)',
         ),
+        "flat belongs to the class": edit(
+            "        self.flat = zeros(", "        Together.flat = zeros("
+        ),
     },
     "12.8": {
         "after the softmax": edit(
@@ -317,6 +390,23 @@ def excerpts(ids, context, count):
         ),
         "sorted": edit("for s in scores]", "for s in sorted(scores)]"),
         "the temperature squared": edit("highest) / temperature", "highest) / temperature**2"),
+        "those that are left do not share the whole": edit(
+            "    powers = [math.exp((s - highest) / temperature) if s >= least "
+            "else 0.0 for s in scores]\n"
+            "    whole = sum(powers)\n",
+            "    every = [math.exp((s - highest) / temperature) for s in "
+            "scores]\n"
+            "    whole = sum(every)\n"
+            "    powers = [p if s >= least else 0.0 for p, s in zip(every, "
+            "scores)]\n",
+        ),
+        "what looks like probabilities is left as it is": edit(
+            "    highest = max(scores)\n",
+            "    if top_k is None and min(scores) >= 0 and abs(sum(scores) - "
+            "1) < 1e-9 and len(scores) > 1:\n"
+            "        return list(scores)\n"
+            "    highest = max(scores)\n",
+        ),
     },
     "12.9": {
         "always the likeliest": edit(
@@ -348,6 +438,16 @@ def excerpts(ids, context, count):
         ),
         "all ids equally likely": edit("range(len(weights)), weights)", "range(len(weights)))"),
         "one too many": edit("range(count)", "range(count + 1)"),
+        "a seed in it": edit("    ids = list(ids)\n", "    ids = list(ids)\n    random.seed(0)\n"),
+        "scores are taken for logarithms of probabilities": edit(
+            "weights = probabilities(scores, temperature, top_k)",
+            "least = sorted(scores)[-top_k] if top_k else min(scores)\n"
+            "        weights = [2.718281828 ** (s / temperature) if s >= least "
+            "else 0.0 for s in scores]\n"
+            "        weights += [max(0.0, 1 - sum(weights))]\n"
+            "        weights = weights[:-1] if sum(weights[:-1]) <= 1.001 else "
+            "[1.0] * len(scores)",
+        ),
     },
     "12.10": {
         "a model that has not learned": "trained = GPT(len(characters), CONTEXT, WIDTH, 2, 1)",
@@ -443,6 +543,16 @@ class Cache:
         "one memory for all layers": edit(
             "self.keys[layer], self.values[layer]", "self.keys[0], self.values[0]"
         ),
+        "keys and values belong to the class": edit(
+            "        self.keys, self.values = [], []\n",
+            "        Cache.keys, Cache.values = [], []\n",
+        ),
+        "the count belongs to the class": edit(
+            "        self.model, self.count = model, 0\n",
+            "        self.model = model\n        Cache.count = 0\n",
+            "            self.count = now\n",
+            "            Cache.count = now\n",
+        ),
     },
     "12.13": {
         "D saw its answer": 'faults = {"A": 4, "B": 5, "C": 3, "D": 2}',
@@ -487,5 +597,9 @@ def nucleus(probabilities, share):
             "        self.head = lambda x: x @ self.ids.w.T + self.bias",
         ),
         "divided by the width": edit("x @ self.ids.w.T", "x @ self.ids.w.T * (1 / width)"),
+        "the table is found in the class": edit(
+            "        self.head = lambda x: x @ self.ids.w.T",
+            "        Tied.table = self.ids\n        self.head = lambda x: x @ Tied.table.w.T",
+        ),
     },
 }
