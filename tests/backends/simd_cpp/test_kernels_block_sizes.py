@@ -352,7 +352,7 @@ CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
         convolutions(lambda n, part=part: (1, n // part, 3, 5), lambda n: 9)
         for part in (1 << 13, 1 << 12, 1 << 11)
     ),
-    "conv.cpp:FEW": convolutions(lambda n: (2, 3, 5, 7), lambda n: n),
+    "conv.cpp:FEW_OUTPUTS": convolutions(lambda n: (2, 3, 5, 7), lambda n: n),
     "window.hpp:CONV_GRAIN": convolutions(lambda n: (4, 3, 34, n // 8192), lambda n: 3),
     "pool.cpp:GRAIN": pools(lambda n: (2, 2, 90, n // 360)),
     "pool.cpp:TOGETHER": pools(lambda n: (1, 1, 66, n // 32)),

@@ -25,7 +25,7 @@ bool better_as_product(const Window& window, int64_t outputs) {
 
 // Sums over places waste no registers on either way; fewer outputs than this do not fill those of
 // the product.
-constexpr int64_t FEW = 16;
+constexpr int64_t FEW_OUTPUTS = 16;
 
 // ---- the kernels --------------------------------------------------------------------------------
 
@@ -46,7 +46,7 @@ Status conv2d_weight(const Operand& out, const Operand* ins, int, const Params& 
     const Window window = window_of(params, 0, out.shape[2], out.shape[3], x, g);
     const int64_t groups = static_cast<int64_t>(params.integer[4]);
     if (out.shape[0] * out.shape[1] == 0) return OK;
-    if (x.shape[0] > 0 && out.shape[0] / groups >= FEW && window.w.out <= 2 * NC<float>)
+    if (x.shape[0] > 0 && out.shape[0] / groups >= FEW_OUTPUTS && window.w.out <= 2 * NC<float>)
         return weigh_by_product<T>(out, x, g, window, groups);
     return weigh_directly<T>(out, x, g, window, groups);
 }
