@@ -22,6 +22,7 @@ from tutor.backends import simd_cpp
 from tutor.backends.registry import Kernel, Operand, Table
 from tutor.backends.signatures import SIGNATURES
 from tutor.dtype import TABLE, DType, bfloat16, float16, float32, float64
+from tutor.testing.cases import recurrent
 from tutor.testing.cases.bounds import WRITTEN
 from tutor.testing.cases.draws import Draw
 from tutor.testing.cases.elementwise import domains
@@ -148,6 +149,16 @@ FORMS = {
         lambda n: (heads(n)[0][0], heads(n)[1], *heads(n)[0][:4], heads(n)[1], heads(n)[0][4],
                    *heads(n)[0][1:3]), HEAD, ("small",) * 6 + ("positive",) + ("small",) * 2, 1,
     ),
+    **{
+        kernel: Form(
+            lambda n, kernel=kernel: recurrent.shapes(
+                kernel, (1, n, 1) if n % 2 else (2, 2, n % 17)
+            ),
+            {"relu": False} if "rnn" in kernel else {},
+            ("part",) * (len(SIGNATURES[kernel].types) - 1),
+        )
+        for kernel in recurrent.KERNELS
+    },
     "descend": Form(lambda n: ((n,),) * 2 + ((),) * 2, {}, ("small", *RATES[:2])),
     **dict.fromkeys(
         ("sgd", "nesterov"),

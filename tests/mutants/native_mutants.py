@@ -45,6 +45,28 @@ NATIVE_MUTANTS = [
         "sums of lengths that fill no vector are short of a number",
         only="sum",
     ),
+    # ---- recurrent layers ------------------------------------------------------------------------
+    Mutant(
+        "the gradient of an LSTM's cell is not forgotten", f"{CPP}/kernels/cells.hpp",
+        "store(carry + k, dc * f);", "store(carry + k, dc);",
+        AGREE,
+        "an LSTM learns from places that it has forgotten",
+        only="lstm_grad",
+    ),
+    Mutant(
+        "a GRU's new state is not reset in the gradient", f"{CPP}/kernels/cells.hpp",
+        "store(da + 2 * P + k, dm * r);", "store(da + 2 * P + k, dm);",
+        AGREE,
+        "the weights of a GRU's state get a wrong gradient",
+        only="gru_grad",
+    ),
+    Mutant(
+        "a place keeps its gates where the first one's are", f"{CPP}/kernels/recurrent.cpp",
+        "smaller(t, layer.kept - 1)", "smaller(0, layer.kept - 1)",
+        AGREE,
+        "the gradient of every place but one reads the gates of another",
+        only="lstm",
+    ),
     # ---- loops -----------------------------------------------------------------------------------
     Mutant(
         "the end of an elementwise row is read too early", f"{CPP}/kernels/elementwise.hpp",

@@ -164,6 +164,8 @@ MODELS: dict[str, tuple[Any, Tensor]] = {
     "gpt": (GPT(), LETTERS),
     "lstm": (nn.LSTM(4, 5, batch_first=True), X),
     "gru": (nn.GRU(4, 3, num_layers=2, batch_first=True), X),
+    "rnn": (nn.RNN(4, 3, batch_first=True, bidirectional=True), X),
+    "rnn, relu": (nn.RNN(4, 3, batch_first=True, nonlinearity="relu"), X),
     "encoder": (nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), X),
 }  # fmt: skip
 

@@ -1,4 +1,5 @@
-"""One row per case: norms and attention; dropout, which draws, is in tests/nn/test_norm.py."""
+"""One row per case: norms, attention, recurrent layers; dropout, which draws, is in
+tests/nn/test_norm.py."""
 
 from __future__ import annotations
 
@@ -29,6 +30,38 @@ def attended(q, k, v, mask, scale, causal):
 def attention(q, k, v, mask=None, **given):
     mask = q.wrap(0.0, q.dtype) if mask is None else mask
     return apply("attention", q, k, v, mask, **given)
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def rnn(wx, u, h, f=np.tanh):
+    found = []
+    for x in wx:
+        h = f(x + h @ u.T)
+        found.append(h)
+    return np.stack(found)
+
+
+def lstm(wx, u, start):
+    (h, c), found = start, []
+    for x in wx:
+        i, f, g, o = (x[:, k] + h @ u[k].T for k in range(4))
+        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+        h = sigmoid(o) * np.tanh(c)
+        found.append((h, c))
+    return np.stack(found, 1)
+
+
+def gru(wx, u, b, h):
+    found = []
+    for x in wx:
+        r, z, n = (h @ u[k].T + b[k] for k in range(3))
+        r, z = sigmoid(x[:, 0] + r), sigmoid(x[:, 1] + z)
+        h = (1 - z) * np.tanh(x[:, 2] + r * n) + z * h
+        found.append(h)
+    return np.stack(found)
 
 
 QKV = (2, 3, 4), (2, 5, 4), (2, 5, 3)
@@ -63,4 +96,13 @@ CASES = [
     Case("attention", lambda q, k, v: attention(q, k, v, q.wrap([0.0, -np.inf, 1.0], q.dtype)),
          ((2, 4), (3, 4), (3, 2)),
          lambda q, k, v: attended(q, k, v, [0.0, -np.inf, 1.0], 1.0, False)),
+    Case("rnn", lambda x, u, h: apply("rnn", x, u, h), ((3, 2, 4), (4, 4), (2, 4)), rnn),
+    Case("rnn", lambda x, u, h: apply("rnn", x, u, h, relu=True), ((3, 2, 4), (4, 4), (2, 4)),
+         lambda x, u, h: rnn(x, u, h, lambda a: np.maximum(a, 0)), "apart"),
+    Case("lstm", lambda x, u, s: apply("lstm", x, u, s), ((3, 2, 4, 3), (4, 3, 3), (2, 2, 3)),
+         lstm),
+    Case("lstm", lambda x, u, s: apply("lstm", x, u, s), ((1, 2, 4, 3), (4, 3, 3), (2, 2, 3)),
+         lstm),
+    Case("gru", lambda x, u, b, h: apply("gru", x, u, b, h),
+         ((3, 2, 3, 4), (3, 4, 4), (3, 4), (2, 4)), gru),
 ]  # fmt: skip

@@ -265,6 +265,18 @@ TABLE_OF_KERNELS = (
         "out = dq, dk and dv are the gradients of attention for q, k and v, given g, that of its "
         "result z; ins = (g, q, k, v, mask, z, logs, dk, dv)", ("scale", "causal"),
         form="attention_grad", results=3),
+    Signature("rnn", "TTTT", FLOATS, "sum", "h_t = tanh(wx_t + U h_(t-1)), or relu, at each place",
+        ("relu",), form="rnn"),
+    Signature("rnn_grad", "TTTTT", FLOATS, "sum", "its gradients for wx and start, given g",
+        ("relu",), form="rnn_grad", results=2),
+    Signature("lstm", "TTTTT", FLOATS, "sum", "c_t = f c_(t-1) + i g, h_t = o tanh(c_t); i, f, o "
+        "are sigmoid(a), g tanh(a), a = wx_t + U h_(t-1); gates <- i, f, g, o, as many places as "
+        "fit, then the last", form="lstm", results=2),
+    Signature("lstm_grad", "TTTTTTT", FLOATS, "sum", "as rnn_grad", form="lstm_grad", results=2),
+    Signature("gru", "TTTTTT", FLOATS, "sum", "h_t = n + z (h_(t-1) - n); r, z = sigmoid(wx_t + a),"
+        " n = tanh(wx_t + r a), a = U h_(t-1) + b; gates <- r, z, the last a, n, as in lstm",
+        form="gru", results=2),
+    Signature("gru_grad", "TTTTTTTT", FLOATS, "sum", "and da of a", form="gru_grad", results=3),
     Signature("fused", "T*+", ALL, "sum",
         "o0, o1, ... = what `code`, a chain of elementwise kernels, makes of i0, i1, ... (see "
         "tutor/backends/bytecode.py): out is o0, the last results - 1 inputs are o1 and on; it may "

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from tutor.methods.tensor import Tensor
 from tutor.onnx.graph import TYPES, Graph, cannot
 from tutor.onnx.norms import group_norm, layer_norm, rms_norm
+from tutor.onnx.recurrent_writing import LAYERS
 from tutor.onnx.sizes import Batch, Value
 from tutor.ops.gelu import CURVE, LINE
 
@@ -32,10 +33,7 @@ OF_BOOLS = {
     "bitwise_and": "And", "bitwise_or": "Or", "bitwise_xor": "Xor", "bitwise_not": "Not",
 }  # fmt: skip
 OF_INTS = {f"bitwise_{name}": f"Bitwise{name.title()}" for name in ("and", "or", "xor", "not")}
-REDUCTIONS = {
-    "sum": "ReduceSum", "mean": "ReduceMean", "max": "ReduceMax", "min": "ReduceMin",
-    "prod": "ReduceProd",
-}  # fmt: skip
+REDUCTIONS = {name: f"Reduce{name.title()}" for name in ("sum", "mean", "max", "min", "prod")}
 
 
 class OpCall(NamedTuple):
@@ -338,4 +336,5 @@ FUNCTIONS: dict[str, Callable[[Graph, OpCall], str]] = {
     "scatter_add": along("ScatterElements", reduction="add"), "scan": scan, "argsort": argsort,
     "cast": cast, "reshape": reshape, "unsqueeze": reshape, "squeeze": reshape, "permute": permute,
     "transpose": permute, "expand": expand, "index": index, "place": place, "pad": pad,
+    **LAYERS,
 }  # fmt: skip

@@ -16,6 +16,7 @@ from tutor.ops import (  # noqa: F401 - each enters its classes into OPS
     matmul,
     movement,
     norm,
+    recurrent,
     reduce,
     scan,
     smooth,

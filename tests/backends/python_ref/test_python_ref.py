@@ -12,7 +12,14 @@ from arrays import LAYOUTS, assert_same, cell, numpy_type, operand, rounded, vie
 from backend_names import BACKENDS
 from kernel_cases import CASES, Case
 from kernel_inputs import FIRST_BLOCK, result_dtype, sample, values
-from test_python_ref_network import test_attention, test_dropout, test_norms
+from test_python_ref_network import (
+    test_attention,
+    test_dropout,
+    test_gru,
+    test_lstm,
+    test_norms,
+    test_rnn,
+)
 
 from tutor.backends import registry
 from tutor.backends.registry import Operand
@@ -345,6 +352,8 @@ OTHER_CASES = {
        for grad in ("", "_grad")},
     "attention": test_attention,
     "attention_grad": test_attention,
+    **{f"{cell}{grad}": test for grad in ("", "_grad")
+       for cell, test in (("rnn", test_rnn), ("lstm", test_lstm), ("gru", test_gru))},
     "dropout": test_dropout,
 }  # fmt: skip
 

@@ -15,8 +15,10 @@ from arrays import view
 from operands import BufferMemory, Operand, operand
 
 from tutor.backends import registry, simd_cpp
+from tutor.backends.signatures import SIGNATURES
 from tutor.backends.simd_cpp import _simd
 from tutor.dtype import float32, float64
+from tutor.testing.cases import recurrent
 
 KERNELS = simd_cpp.table(simd_cpp.levels()[-1])
 COUNTS = [1, 2, 3, 7]
@@ -358,6 +360,23 @@ def test_norms_and_their_gradients_have_the_same_bits(case):
         first, *rest = outs = [operand(*shape) for shape in shapes]
         KERNELS[case.split(",")[0], float32](first, *ins, *rest, **params)
         results.append([bytes(out.buf.raw) for out in outs])
+    assert all(any(each) for each in results[0])
+    assert results == [results[0]] * len(COUNTS)
+
+
+@pytest.mark.parametrize("kernel", sorted(recurrent.KERNELS))
+def test_recurrent_layers_and_their_gradients_have_the_same_bits(kernel):
+    """Of so many sequences and units that each place is shared by the threads."""
+    out, *given = recurrent.shapes(kernel, (3, 90, 200))
+    written = SIGNATURES[kernel].results - 1
+    ins = [random(*shape) for shape in given[: len(given) - written]]
+    np.asarray(ins[1].buf)[:] /= 200  # U
+    params, results = {"relu": False} if "rnn" in kernel else {}, []
+    for count in COUNTS:
+        simd_cpp.set_num_threads(count)
+        outs = [operand(*shape) for shape in (out, *given[len(given) - written :])]
+        KERNELS[kernel, float32](outs[0], *ins, *outs[1:], **params)
+        results.append([bytes(x.buf.raw) for x in outs])
     assert all(any(each) for each in results[0])
     assert results == [results[0]] * len(COUNTS)
 

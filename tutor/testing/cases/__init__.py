@@ -19,6 +19,7 @@ from tutor.testing.cases import (
     fused,
     movement,
     network,
+    recurrent,
     reduce,
     scan,
     window,
@@ -81,6 +82,7 @@ CASES: dict[str, tuple[Small, Large]] = {
         (name for name in network.KERNELS if "norm" in name), (network.norm, network.large_norm)
     ),
     **dict.fromkeys(("attention", "attention_grad"), (network.attention, network.large_attention)),
+    **dict.fromkeys(recurrent.KERNELS, (recurrent.layer, recurrent.large_layer)),
     "fused": (chains.fused, chains.large_fused),
     **dict.fromkeys(UPDATES, (fused.optimizer, fused.large_optimizer)),
     **dict.fromkeys(("random_bits", "uniform", "normal"), (fused.random, fused.large_random)),
