@@ -197,7 +197,7 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize("then", [INTERRUPTED, "", "os._exit(0)"], ids=["ctrl-c", "end", "crash"])
 def test_no_process_is_left_behind(then):
-    program = PROGRAM.format(then=then, slow=1 if "_exit" in then else 60)
+    program = PROGRAM.format(then=then, slow=1 if "_exit" in then else 600)
     result = subprocess.run([sys.executable, "-c", program], start_new_session=True, timeout=120,
                             capture_output=True, text=True, check=False)  # fmt: skip
     assert result.returncode == 0, result.stderr
