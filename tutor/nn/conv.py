@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 from tutor._storage import layout
-from tutor._util import checks
 from tutor._util.keyword_aliases import spelled
 from tutor._util.typing import DTypeLike, Padding, Sizes
 from tutor.errors import ShapeError
@@ -19,7 +18,6 @@ from tutor.nn.operands import check_dtype
 
 def conv(x: Tensor, weight: Tensor, *settings: Any, dims: int, **more: Any) -> Tensor:
     """tutor.methods.windows.conv, for inputs of the weight's dtype"""
-    checks.tensors(f"conv{dims}d", (x, weight))
     check_dtype(f"conv{dims}d", x, weight)
     z: Tensor = windows.conv(x, weight, *settings, dims=dims, **more)
     return z
@@ -27,7 +25,6 @@ def conv(x: Tensor, weight: Tensor, *settings: Any, dims: int, **more: Any) -> T
 
 def conv_transpose(x: Tensor, weight: Tensor, *settings: Any, dims: int, **more: Any) -> Tensor:
     """tutor.methods.windows.conv_transpose, for inputs of the weight's dtype"""
-    checks.tensors(f"conv_transpose{dims}d", (x, weight))
     check_dtype(f"conv_transpose{dims}d", x, weight)
     z: Tensor = windows.conv_transpose(x, weight, *settings, dims=dims, **more)
     return z

@@ -10,6 +10,8 @@ from tutor.methods.tensor import Tensor
 def check_dtype(asked: str, x: Tensor, weight: Tensor) -> None:
     """DTypeError unless the input has the weights' dtype, or autocast casts them. To promote
     would compute, and return, float64 from one such input on."""
+    if not (isinstance(x, Tensor) and isinstance(weight, Tensor)):
+        return  # others complain
     found, wanted = x.dtype, weight.dtype
     if found is not wanted and not on_op.casts:
         also = f", or the model to {found.name}: model.to({found.name!r})" if found.is_float else ""
