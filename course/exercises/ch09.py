@@ -229,6 +229,11 @@ def check_09_3(judge: Judge, answer: Any) -> None:
     listed(judge, made(w=a), [a], "a tensor that has a gradient")
     a.grad = None
 
+    _trains(judge, answer, made, circle, line)
+
+
+def _trains(judge: Judge, answer: Any, made: Any, circle: Any, line: Any) -> None:
+    """train(on) of Modules within each other."""
     judge.call(circle.train, False, changes=True, given="two Modules that hold each other")
     states = [circle.training, circle.self.training]
     judge.equal(states, [False, False], given="`training` of two Modules that hold each other, "
@@ -594,6 +599,17 @@ def _batch_norm(
         w.fill([0.5 + 0.25 * k for k in range(features)])
         b.fill([1.0 - 0.5 * k for k in range(features)])
     judge.call(layer.train, False, changes=True)
+    yield from _not_training(judge, answer, layer, shape, eps, mean, var)
+    judge.call(layer.train, True, changes=True)
+    normed(judge, layer, answer, shape, axis, 1, eps, f"{about}, in training again")
+
+
+def _not_training(
+    judge: Judge, answer: Any, layer: Any, shape: tuple[int, ...], eps: float,
+    mean: list[float], var: list[float],
+) -> Steps:  # fmt: skip
+    """What a BatchNorm gives after its training, by the running numbers."""
+    w, b, axis = layer.w, layer.b, (0, *range(2, len(shape)))
     for first in (shape[0], 1):
         small = (first, *shape[1:])
         numbers = waves(math.prod(small), 1.0, -3.0, 0.6)
@@ -622,8 +638,6 @@ def _batch_norm(
         judge.close(list(x.grad.values()), wanted, rtol=1e-4, atol=1e-5,
                     given=f"x.grad, {given}")  # fmt: skip
         running(judge, layer, mean, var, f"after {given}: only training moves them")
-    judge.call(layer.train, True, changes=True)
-    normed(judge, layer, answer, shape, axis, 1, eps, f"{about}, in training again")
 
 
 def _of_batch(
@@ -939,24 +953,29 @@ def check_09_10(judge: Judge, answer: Any) -> None:
             given = f"p={p}, not in training"
             kept = judge.call(layer, x, given=given, changes=True)
             judge.close(list(kept.values()), numbers, given=given)
-        x = tensor(answer, (30, 10), [1.0] * 300)
-        found = "two layers that were given no seed leave out the same places"
-        pair = [judge.instance(answer, 0.5) for _ in range(2)]
-        one, two = (judge.run(partial(draws, layer, x)) for layer in pair)
-        judge.that(one != two, found)
-        found = "after random.seed(1) a layer without a seed is another one each time"
-        same = []
-        for _ in range(2):
-            random.seed(1)
-            same.append(judge.run(partial(draws, judge.instance(answer, 0.5), x)))
-        judge.that(same[0] == same[1], found)
-        nothing = judge.run(partial(draws, judge.instance(answer, 0.0), x))
-        judge.close(nothing[0], [1.0] * 300, given="p=0")
-        pair[0].train(False)
-        judge.that(judge.run(partial(draws, pair[1], x))[0] != [1.0] * 300, "train(False) of one "
-                   "layer switches another one off")  # fmt: skip
-        for p in (1.0, -0.1, 1.5):
-            judge.raises(ValueError, answer, p)
+        _without_seed(judge, answer)
+
+
+def _without_seed(judge: Judge, answer: Any) -> None:
+    """Layers that were given no seed, or nothing to leave out."""
+    x = tensor(answer, (30, 10), [1.0] * 300)
+    found = "two layers that were given no seed leave out the same places"
+    pair = [judge.instance(answer, 0.5) for _ in range(2)]
+    one, two = (judge.run(partial(draws, layer, x)) for layer in pair)
+    judge.that(one != two, found)
+    found = "after random.seed(1) a layer without a seed is another one each time"
+    same = []
+    for _ in range(2):
+        random.seed(1)
+        same.append(judge.run(partial(draws, judge.instance(answer, 0.5), x)))
+    judge.that(same[0] == same[1], found)
+    nothing = judge.run(partial(draws, judge.instance(answer, 0.0), x))
+    judge.close(nothing[0], [1.0] * 300, given="p=0")
+    pair[0].train(False)
+    judge.that(judge.run(partial(draws, pair[1], x))[0] != [1.0] * 300, "train(False) of one "
+               "layer switches another one off")  # fmt: skip
+    for p in (1.0, -0.1, 1.5):
+        judge.raises(ValueError, answer, p)
 
 
 # ---- steps ---------------------------------------------------------------------------------------
@@ -1194,18 +1213,9 @@ def check_09_15(judge: Judge, answer: Any) -> None:
     """backward(loss) goes back from loss * scale; step(optimizer) divides the gradients by scale
     and steps; where one is infinite or nan it clears them, makes no step, and halves the scale;
     after `patience` steps in a row it doubles it. It gives whether it stepped."""
-    Tensor = own(answer, "Tensor")
     scaler, spare = judge.instance(answer, 1024.0, 3), judge.instance(answer, 64.0, 2)
     judge.equal(scaler.scale, 1024.0, given="scale, to begin with")
-    p = Tensor([1.0, 2.0], requires_grad=True)
-    judge.call(scaler.backward, (p * Tensor([0.5, -3.0])).sum(), changes=True)
-    judge.that(p.grad is not None, "backward left no gradient")
-    judge.close(p.grad.tolist(), [512.0, -3072.0], given="the gradient after backward, with a "
-                "scale of 1024", mistakes={
-                    "the gradient of the loss itself, which was not scaled": [0.5, -3.0],
-                    "the gradient of loss / scale": [0.5 / 1024, -3 / 1024],
-                    "what the other LossScaler's scale gives: it is kept in the class": [32, -192],
-                })  # fmt: skip
+    _scaled_back(judge, answer, scaler)
 
     def one(rates: list[list[float]], given: str, scale: float, stepped: bool = True) -> None:
         before = float(scaler.scale)
@@ -1255,6 +1265,26 @@ def check_09_15(judge: Judge, answer: Any) -> None:
     one(good, "step 1 after those", 256.0)
     one([[0.25], [], [4.0, 8.0]], "a parameter that has no gradient", 256.0)
     one(good, "step 3 in a row", 512.0)
+    _other_scalers(judge, answer, good)
+
+
+def _scaled_back(judge: Judge, answer: Any, scaler: Any) -> None:
+    """backward(loss) with a scale of 1024."""
+    Tensor = own(answer, "Tensor")
+    p = Tensor([1.0, 2.0], requires_grad=True)
+    judge.call(scaler.backward, (p * Tensor([0.5, -3.0])).sum(), changes=True)
+    judge.that(p.grad is not None, "backward left no gradient")
+    judge.close(p.grad.tolist(), [512.0, -3072.0], given="the gradient after backward, with a "
+                "scale of 1024", mistakes={
+                    "the gradient of the loss itself, which was not scaled": [0.5, -3.0],
+                    "the gradient of loss / scale": [0.5 / 1024, -3 / 1024],
+                    "what the other LossScaler's scale gives: it is kept in the class": [32, -192],
+                })  # fmt: skip
+
+
+def _other_scalers(judge: Judge, answer: Any, good: list[list[float]]) -> None:
+    """Other scales, and two parameters that share a gradient."""
+    Tensor = own(answer, "Tensor")
     for start, patience in ((8.0, 1), (2.0**16, 200)):
         other = judge.instance(answer, start, patience) if patience == 1 else judge.instance(answer)
         judge.equal(float(other.scale), start, given="the scale, to begin with")

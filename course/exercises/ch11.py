@@ -810,6 +810,7 @@ def check_11_9(judge: Judge, hears: Any) -> None:
     """hears(layer, places, width) is a table: in row i and column j 1 if what the layer gives at
     place i changes when its input at place j is changed, else 0."""
     with order_kept():
+        random.seed(3)
         lower = [[1 / (i + 1) if j <= i else 0.0 for j in range(4)] for i in range(4)]
         cases: list[tuple[str, list[list[float]], int, str]] = [
             ("each place hears itself", [[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0]], 2, ""),
