@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tutor.backends.python_ref.elementwise import sigmoid
+from tutor.backends.python_ref.activations import sigmoid
 from tutor.backends.python_ref.walk import Kernel, Operand, read, window, write
 
 Units = Sequence[Any]  # a number for each unit
