@@ -35,7 +35,7 @@ INNER = {
     "KVCache": {"write"},
     "LRScheduler": {"write"},
     "ModuleDict": {"named_parts"},
-    "Op": {"execute", "record", "wrong_dtype"},
+    "Op": {"execute", "record"},
     "Optimizer": {"kept", "narrow"},
     "PythonHolder": {"address", "device", "raw"},
     "Row": {"at", "checked", "named_parts"},

@@ -43,6 +43,9 @@ INTEGERS = tuple(d for d in TABLE if d.is_integer)
 BITS = (bool_, *INTEGERS)
 FLOATS = tuple(d for d in TABLE if d.is_float)
 
+AXIS = ("axis",)
+STEPS = ("stride_h", "stride_w", "dilation_h", "dilation_w")  # of a window
+
 
 class Signature(NamedTuple):
     name: str
@@ -134,10 +137,8 @@ TABLE_OF_KERNELS = (
     Signature("relu_grad", "TTT", FLOATS, "exact", "d = g if z > 0 else 0; ins = (g, z)"),
     Signature("tanh_grad", "TTT", FLOATS, "ulp(3)", "d = g * (1 - z) * (1 + z); ins = (g, z)"),
     Signature("sigmoid_grad", "TTT", FLOATS, "ulp(3)", "d = g * (z * (1 - z)); ins = (g, z)"),
-    Signature("gelu_grad", "TTT", FLOATS, "ulp(1)",
-        "d = g times the slope of gelu at x; ins = (g, x)"),
-    Signature("gelu_tanh_grad", "TTT", FLOATS, "ulp(1)",
-        "d = g times the slope of gelu_tanh at x; ins = (g, x)"),
+    Signature("gelu_grad", "TTT", FLOATS, "ulp(1)", "d = g * gelu'(x); ins = (g, x)"),
+    Signature("gelu_tanh_grad", "TTT", FLOATS, "ulp(1)", "d = g * gelu_tanh'(x); ins = (g, x)"),
     Signature("softplus_grad", "TTT", FLOATS, "ulp(1)", "d = g * softplus'(x); ins = (g, x)"),
     Signature("silu_grad", "TTT", FLOATS, "ulp(1)", "d = g * silu'(x); ins = (g, x)"),
     Signature("mish_grad", "TTT", FLOATS, "ulp(1)", "d = g * mish'(x); ins = (g, x)"),
@@ -160,27 +161,23 @@ TABLE_OF_KERNELS = (
         "z = x * y + w; the product is rounded, then the sum: of 16-bit floats to float32, then z"),
     Signature("where", "TbTT", ALL, "exact", "z = x if cond else y", work="moves"),
     # ---- reductions: out.shape is x's without the axes in `axis` ---------------------------------
-    Signature("sum", "ST", ALL, "sum", "z = sum of x over axis; 0 where empty", ("axis",),
-        form="reduce"),
-    Signature("prod", "ST", ALL, "sum", "z = product of x over axis; 1 where empty", ("axis",),
-        form="reduce"),
-    Signature("mean", "TT", FLOATS, "sum", "z = sum of x / count; nan where empty", ("axis",),
-        form="reduce"),
-    Signature("max", "TT", ALL, "exact", "z = largest; nan if any is nan", ("axis",),
+    Signature("sum", "ST", ALL, "sum", "z = sum over axis; 0 where empty", AXIS, form="reduce"),
+    Signature("prod", "ST", ALL, "sum", "z = product over axis; 1 if empty", AXIS, form="reduce"),
+    Signature("mean", "TT", FLOATS, "sum", "z = sum / count; nan where empty", AXIS, form="reduce"),
+    Signature("max", "TT", ALL, "exact", "z = largest; nan if any is nan", AXIS,
         form="reduce", work="chooses"),
-    Signature("min", "TT", ALL, "exact", "z = smallest; nan if any is nan", ("axis",),
+    Signature("min", "TT", ALL, "exact", "z = smallest; nan if any is nan", AXIS,
         form="reduce", work="chooses"),
     Signature("argmax", "iT", ALL, "exact",
-        "z = position of the first largest, row-major over axis; the first nan wins", ("axis",),
+        "z = position of the first largest, row-major over axis; the first nan wins", AXIS,
         form="reduce", work="chooses"),
     Signature("argmin", "iT", ALL, "exact",
-        "z = position of the first smallest, row-major over axis; the first nan wins", ("axis",),
+        "z = position of the first smallest, row-major over axis; the first nan wins", AXIS,
         form="reduce", work="chooses"),
     # ---- scans: along the one axis, each element depends on those before it ----------------------
     Signature("scan", "TTT", NUMBERS, "sum",
-        "z_0 = y_0, z_i = x_i * z_(i-1) + y_i along axis; integers wrap", ("axis",), form="scan"),
-    Signature("cummax", "TT", ALL, "exact", "z_i = largest of x_0 ... x_i; nan stays", ("axis",),
-        form="scan"),
+        "z_0 = y_0, z_i = x_i * z_(i-1) + y_i along axis; integers wrap", AXIS, form="scan"),
+    Signature("cummax", "TT", ALL, "exact", "z_i = max(x_0 ... x_i); nan stays", AXIS, form="scan"),
     Signature("argsort", "iT", ALL, "exact",
         "z = the positions along axis that bring x into rising (descending: falling) order; "
         "equals keep theirs, nan is above all", ("axis", "descending"), form="scan"),
@@ -194,43 +191,37 @@ TABLE_OF_KERNELS = (
     Signature("conv2d", "TTT", FLOATS, "sum",
         "z[n,o,p,q] = sum_c,i,j x[n,c,p*stride_h+i*dilation_h,q*stride_w+j*dilation_w] * "
         "w[o,c,i,j]; w (O, C/groups, K, L), each group of outputs sees its own group of channels",
-        ("stride_h", "stride_w", "dilation_h", "dilation_w", "groups"), form="conv"),
+        (*STEPS, "groups"), form="conv"),
     Signature("conv2d_weight", "TTT", FLOATS, "sum",
         "z[o,c,i,j] = sum_n,p,q x[n,c,p*stride_h+i*dilation_h,...] * g[n,o,p,q]: the gradient of "
-        "conv2d for w; ins = (x, g)",
-        ("stride_h", "stride_w", "dilation_h", "dilation_w", "groups"), form="conv_weight"),
+        "conv2d for w; ins = (x, g)", (*STEPS, "groups"), form="conv_weight"),
     Signature("max_pool2d", "TT", ALL, "exact",
         "z[n,c,p,q] = largest of x[n,c,p*stride_h+i*dilation_h,...], i < size_h, j < size_w; nan "
-        "if any is nan",
-        ("size_h", "size_w", "stride_h", "stride_w", "dilation_h", "dilation_w"), form="pool"),
+        "if any is nan", ("size_h", "size_w", *STEPS), form="pool"),
     Signature("max_pool2d_grad", "TTTT", FLOATS, "sum",
         "z = 0, then each window of x shares its g evenly among its elements that equal its "
-        "largest m; ins = (x, m, g)",
-        ("size_h", "size_w", "stride_h", "stride_w", "dilation_h", "dilation_w"), form="pool_grad"),
+        "largest m; ins = (x, m, g)", ("size_h", "size_w", *STEPS), form="pool_grad"),
     # ---- moving and indexing ---------------------------------------------------------------------
-    Signature("pad", "TT", ALL, "exact",
-        "z = value everywhere, x written from index `before` on", ("before", "value"),
-        form="pad", work="moves"),
-    Signature("cat", "TT+", ALL, "exact", "z = the inputs one after another along axis", ("axis",),
+    Signature("pad", "TT", ALL, "exact", "z = value, and x from index `before` on",
+        ("before", "value"), form="pad", work="moves"),
+    Signature("cat", "TT+", ALL, "exact", "z = the inputs one after another along axis", AXIS,
         form="cat", work="moves"),
     Signature("gather", "TTi", ALL, "exact",
         "z[.., i, ..] = x[.., index[.., i, ..], ..] along axis; any other index raises "
-        "OutOfRangeError, here and below", ("axis",),
-        form="gather", work="moves"),
+        "OutOfRangeError, here and below", AXIS, form="gather", work="moves"),
     Signature("scatter_add", "TTiT", ALL, "sum",
         "z = x, then z[..., index[..., i, ...], ...] += src[..., i, ...] along axis, in "
-        "row-major order of src; bools or", ("axis",), form="scatter"),
+        "row-major order of src; bools or", AXIS, form="scatter"),
     Signature("scatter", "TTiT", ALL, "exact",
         "z = x, then z[..., index[..., i, ...], ...] = src[..., i, ...] along axis, in row-major "
-        "order of src: the last one stays", ("axis",), form="scatter", work="moves"),
+        "order of src: the last one stays", AXIS, form="scatter", work="moves"),
     Signature("nonzero", "ib", (bool_,), "exact", "z = the positions of what is true in x, row-"
         "major; out has as many elements as there are", form="nonzero"),
     Signature("index_select", "TTi", ALL, "exact",
-        "z = the slices of x at the 1-D index along axis", ("axis",),
-        form="index_select", work="moves"),
+        "z = the slices of x at the 1-D index along axis", AXIS, form="index_select", work="moves"),
     # ---- fused: each replaces a composition that its test keeps as the oracle --------------------
-    Signature("softmax", "TT", FLOATS, "sum", "z = e**(x - max) / sum e**(x - max)", ("axis",)),
-    Signature("log_softmax", "TT", FLOATS, "sum", "z = x - max - ln sum e**(x - max)", ("axis",)),
+    Signature("softmax", "TT", FLOATS, "sum", "z = e**(x - max) / sum e**(x - max)", AXIS),
+    Signature("log_softmax", "TT", FLOATS, "sum", "z = x - max - ln sum e**(x - max)", AXIS),
     Signature("cross_entropy", "TTi", FLOATS, "sum",
         "l = ln sum_j e**x_j - x_t for each row of x (..., classes) and target t (...); z = "
         "scale * l, or scale * sum l where out is 0-d", ("scale",), form="cross_entropy"),
@@ -283,9 +274,8 @@ TABLE_OF_KERNELS = (
         "begin with a product, and o0 may be reduced over axis", ("code", "results", "axis"),
         form="fused"),
     # ---- optimizer steps: `out` (and the state) are read and updated in place --------------------
-    Signature("descend", "TTdd", FLOATS, "sum",
-        "p <- p - lr * (g + weight_decay * p), with p = out, ins = (g, lr, weight_decay)",
-        form="update"),
+    Signature("descend", "TTdd", FLOATS, "sum", "p <- p - lr * (g + weight_decay * p), with p = "
+        "out, ins = (g, lr, weight_decay)", form="update"),
     Signature("sgd", "TTTddd", FLOATS, "sum",
         "d = g + weight_decay * p; v <- momentum * v + d; p <- p - lr * v, with p = out, ins = "
         "(g, v, lr, momentum, weight_decay)", form="update"),
@@ -316,9 +306,8 @@ TABLE_OF_KERNELS = (
     # ---- random numbers: Philox4x32-10 makes w0 w1 w2 w3, 32 bits each, of (seed, block) ---------
     # h(a, b) is the top 53 bits of the 64-bit number a << 32 | b. Elements i are counted row-major.
     # ins = (seed, counter), two cells; when the call returns, counter is larger by `blocks`.
-    Signature("random_bits", "unn", (uint32,), "exact",
-        "z_i = word i%4 of block counter + i//4; counter <- counter + blocks", ("blocks",),
-        form="draw"),
+    Signature("random_bits", "unn", (uint32,), "exact", "z_i = word i%4 of block counter + i//4; "
+        "counter <- counter + blocks", ("blocks",), form="draw"),
     Signature("uniform", "Tnn", FLOATS, "exact",
         "z_i in [0, 1), of block counter + i//4: word i%4 >> 8, times 2**-24 (float32), >> 21, "
         "times 2**-11 (float16), or >> 24, times 2**-8 (bfloat16); float64, of block counter + "

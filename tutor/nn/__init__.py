@@ -1,7 +1,7 @@
 """Neural networks: layers, and the walk that finds a model's parameters."""
 
 # ruff: noqa: I001 - several names a line
-from tutor.interop.missing_names import watch
+from tutor.interop import missing_names
 from tutor.nn import functional, init, utils
 from tutor.nn.activation import (
     CELU, ELU, GELU, GLU, SELU, Hardshrink, Hardsigmoid, Hardswish, Hardtanh, LeakyReLU, LogSigmoid,
@@ -69,4 +69,4 @@ __all__ = [
     "functional", "get_parameters", "init", "load_state_dict", "named_modules", "named_tensors",
     "state_dict", "train", "utils",
 ]  # fmt: skip
-watch(__name__)
+missing_names.watch(__name__)

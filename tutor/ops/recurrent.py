@@ -73,10 +73,10 @@ def since(op: Op, began: int) -> list[Op]:
     """`op` and the ops before it back to the one of serial number `began`, newest first."""
     found, unseen = {op}, [op]
     while unseen:
-        for x in unseen.pop().inputs:
-            if x.op is not None and x.op.serial > began and x.op not in found:
-                found.add(x.op)
-                unseen.append(x.op)
+        for edge in unseen.pop().edges:
+            if isinstance(edge, Op) and edge.serial > began and edge not in found:
+                found.add(edge)
+                unseen.append(edge)
     return sorted(found, key=lambda op: op.serial, reverse=True)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from tutor._util import checks
 from tutor._util.keyword_aliases import spelled
 from tutor.errors import DataError, DomainError
-from tutor.interop.missing_names import watch
+from tutor.interop import missing_names
 from tutor.optim.limits import flag, float_or_nan
 from tutor.optim.optimizer import Optimizer
 from tutor.optim.schedules import (
@@ -262,4 +262,4 @@ class ReduceLROnPlateau:
             setattr(self, name, value)
 
 
-watch(__name__)
+missing_names.watch(__name__)

@@ -140,7 +140,7 @@ GRU_GRAD = Body(
 """)  # fmt: skip
 
 
-class Walk(Kernel):
+class PlaceByPlace(Kernel):
     """One launch for each place, on contiguous results that are copied to their places."""
 
     def each(self, body: Body, places: range, n: int, h: int, *rest: Any) -> None:
@@ -157,7 +157,7 @@ class Walk(Kernel):
                 self.copy(out, x)
 
 
-class Rnn(Walk):
+class Rnn(PlaceByPlace):
     """`kernel(out, wx, u, start, relu=)`"""
 
     def __call__(self, out: Any, wx: Any, u: Any, start: Any, *, relu: bool) -> None:
@@ -167,7 +167,7 @@ class Rnn(Walk):
         self.leave((out,), (z,))
 
 
-class RnnGrad(Walk):
+class RnnGrad(PlaceByPlace):
     """`kernel(out, g, u, z, dstart, relu=)`"""
 
     def __call__(self, out: Any, g: Any, u: Any, z: Any, dstart: Any, *, relu: bool) -> None:
@@ -179,7 +179,7 @@ class RnnGrad(Walk):
         self.leave(outs, found)
 
 
-class Lstm(Walk):
+class Lstm(PlaceByPlace):
     """`kernel(out, wx, u, start, gates)`"""
 
     def __call__(self, out: Any, wx: Any, u: Any, start: Any, gates: Any) -> None:
@@ -190,7 +190,7 @@ class Lstm(Walk):
         self.leave(outs, found)
 
 
-class LstmGrad(Walk):
+class LstmGrad(PlaceByPlace):
     """`kernel(out, g, u, start, z, gates, dstart)`"""
 
     def __call__(
@@ -204,7 +204,7 @@ class LstmGrad(Walk):
         self.leave(outs, found)
 
 
-class Gru(Walk):
+class Gru(PlaceByPlace):
     """`kernel(out, wx, u, b, start, gates)`"""
 
     def __call__(self, out: Any, wx: Any, u: Any, b: Any, start: Any, gates: Any) -> None:
@@ -215,7 +215,7 @@ class Gru(Walk):
         self.leave(outs, found)
 
 
-class GruGrad(Walk):
+class GruGrad(PlaceByPlace):
     """`kernel(out, g, u, start, z, gates, da, dstart)`"""
 
     def __call__(

@@ -32,8 +32,7 @@ def added(*terms: Units) -> Units:
     return each(lambda *v: sum(v), *terms)
 
 
-def times(u: Sequence[Units], h: Units) -> Units:
-    """U h"""
+def times(u: Sequence[Units], h: Units) -> Units:  # U h
     return [math.fsum(w * v for w, v in zip(row, h, strict=True)) for row in u]
 
 
@@ -56,9 +55,8 @@ def rnn(out: Operand, wx: Operand, u: Operand, start: Operand, *, relu: bool) ->
             h = line(out, t, i)
 
 
-def rnn_grad(
-    out: Operand, g: Operand, u: Operand, z: Operand, dstart: Operand, *, relu: bool
-) -> None:
+def rnn_grad(out: Operand, g: Operand, u: Operand, z: Operand, dstart: Operand, *,
+             relu: bool) -> None:  # fmt: skip
     """da = dh (1 - h**2), or dh where h > 0; dh is g, and Uᵀ da of the next place"""
     weight = [*zip(*matrix(u), strict=True)]
     slope = (lambda d, h: d if h > 0 else 0.0) if relu else (lambda d, h: d * (1 - h) * (1 + h))
@@ -146,7 +144,5 @@ def gru_grad(out: Operand, g: Operand, u: Operand, start: Operand, states: Opera
         put(dstart, dh, i)
 
 
-KERNELS: dict[str, Kernel] = {
-    "rnn": rnn, "rnn_grad": rnn_grad, "lstm": lstm, "lstm_grad": lstm_grad, "gru": gru,
-    "gru_grad": gru_grad,
-}  # fmt: skip
+FORWARD: dict[str, Kernel] = {"rnn": rnn, "lstm": lstm, "gru": gru}
+KERNELS = {**FORWARD, "rnn_grad": rnn_grad, "lstm_grad": lstm_grad, "gru_grad": gru_grad}

@@ -171,9 +171,7 @@ class Backward:
         if gx.shape != x.shape:
             extra = len(gx.shape) - len(x.shape)
             axes = tuple(
-                axis
-                for axis, size in enumerate(gx.shape)
-                if axis < extra or (size != 1 and x.shape[axis - extra] == 1)
+                a for a, n in enumerate(gx.shape) if a < extra or n != 1 == x.shape[a - extra]
             )
             summed = gx.sum(axis=axes) if axes else gx
             kept = tuple(n for axis, n in enumerate(x.shape, extra) if axis not in axes)

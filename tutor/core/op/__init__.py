@@ -28,9 +28,8 @@ from tutor._util.typing import AnyTensor
 from tutor.backends.shape_rules import Form, Rule
 from tutor.backends.signatures import Signature, dtype_of
 from tutor.core.op import catalogue
-from tutor.core.op.edges import Edges, edge_to, inputs_of, is_kept, nothing
+from tutor.core.op.edges import Edges, edge_to, inputs_of, is_kept, saved_as_wanted
 from tutor.dtype import DType
-from tutor.errors import DTypeError
 
 Gradients: TypeAlias = AnyTensor | tuple[AnyTensor | None, ...] | None
 
@@ -75,12 +74,7 @@ class Op(Edges):
     defaults: ClassVar[Mapping[str, Any]] = {}
     gradcheck: ClassVar[bool] = True
 
-    # Derived from these when the class is created: the kernel's row, its form and its parameters;
-    # which parameters are accepted (None: any), required, and checked by name; the minimum and
-    # maximum number of operands (None: any number); the operand whose dtype selects the kernel; the
-    # positions of the saved values among the inputs (-1 is the output), a function that picks them,
-    # and the inputs whose gradients want them (-1: any; empty: all are always saved); and which of
-    # the methods below the op overrides.
+    # Derived from these when the class is created; catalogue.read explains each.
     signature: ClassVar[Signature]
     form: ClassVar[Form]
     kernel_params: ClassVar[tuple[str, ...]] = ()
@@ -138,11 +132,10 @@ class Op(Edges):
         """Shape and dtype of the result, from the kernel's form."""
         dtype = inputs[self.key].buf.dtype
         types, rule = self.signature.types, cast(Rule, self.form.rule)
-        if self.promotes != 0:  # otherwise promotion has made the dtypes equal
-            for i, x in enumerate(inputs):
-                wanted = dtype_of(types[min(i + 1, len(types) - 1)], dtype)
-                if wanted is not None and x.buf.dtype is not wanted:
-                    raise self.wrong_dtype(i, wanted)
+        for i, x in enumerate(inputs if self.promotes != 0 else ()):  # 0: dtypes are equal by now
+            wanted = dtype_of(types[min(i + 1, len(types) - 1)], dtype)
+            if wanted is not None and x.buf.dtype is not wanted:
+                raise error_messages.wrong_operand(self, i, wanted)
         shape = rule(self.signature, self.name, [x.shape for x in inputs], params)
         return shape, dtype_of(types[0], dtype) or params["dtype"]
 
@@ -167,10 +160,6 @@ class Op(Edges):
         """The gradients of the inputs, given `g`, the gradient of the result."""
         raise NotImplementedError(f"{type(self).__name__} has no derivative")
 
-    def wrong_dtype(self, i: int, wanted: DType) -> DTypeError:
-        """The error for input i, whose dtype is not the `wanted` one of the kernel."""
-        return error_messages.wrong_operand(self, i, wanted)
-
     # ---- as a node of the graph ------------------------------------------------------------------
 
     def record(self, out: Any, needs: tuple[bool, ...], serial: int) -> None:
@@ -187,11 +176,7 @@ class Op(Edges):
         self.states: tuple[tuple[Any, ...], ...] = ()  # of the saved values, to detect stale ones
         if at := self.save_positions:
             saved = self.pick((*operands, out.alias()) if -1 in at else operands)
-            saved = saved if len(at) > 1 else (saved,)
-            if self.save_wants:
-                wants = zip(saved, self.save_wants, strict=True)
-                saved = tuple([x if i < 0 or needs[i] else nothing() for x, i in wants])
-            self.saved = saved
+            self.saved = saved_as_wanted(self, saved if len(at) > 1 else (saved,), needs)
             self.states = tuple(map(state_of, self.saved))
         self.edges = tuple(map(edge_to, operands))
         self.held: tuple[Any, ...] = operands if is_kept() else ()

@@ -61,6 +61,14 @@ def edge_to(x: Any) -> Any:
     return edge
 
 
+def saved_as_wanted(op: Any, saved: tuple[Any, ...], needs: tuple[bool, ...]) -> tuple[Any, ...]:
+    """The saved values, without the numbers of those that no gradient wants: `Op.saved_for`."""
+    if not op.save_wants:
+        return saved
+    wants = zip(saved, op.save_wants, strict=True)
+    return tuple([x if i < 0 or needs[i] else nothing() for x, i in wants])
+
+
 @functools.cache
 def nothing() -> Any:
     """What is saved in the place of a value that no gradient wants: a Tensor without numbers."""

@@ -179,8 +179,16 @@ constexpr Letters gru_grad(
     "g (l, n, h), u (3, h, h), start (n, h), z (l, n, h), gates (l, n, 4, h), da (l, n, 3, h), "
     "dstart (n, h) -> (l, n, 3, h)");
 
-bool infer_recurrent(Form form, const Operand* ins, int count, Operand* out) {
+bool infer_layer(Form form, const Operand* ins, int count, Operand* out) {
     switch (form) {
+        case Form::Norm:
+            return norm.infer(ins, count, out);
+        case Form::NormGrad:
+            return norm_grad.infer(ins, count, out);
+        case Form::ChannelNorm:
+            return channel_norm.infer(ins, count, out);
+        case Form::ChannelNormGrad:
+            return channel_norm_grad.infer(ins, count, out);
         case Form::Rnn:
             return rnn.infer(ins, count, out);
         case Form::RnnGrad:
@@ -260,18 +268,10 @@ bool infer(Form form, const Operand* ins, int count, const Params& params, Opera
             return attention.infer(ins, count, out);
         case Form::AttentionGrad:
             return attention_grad.infer(ins, count, out);
-        case Form::Norm:
-            return norm.infer(ins, count, out);
-        case Form::NormGrad:
-            return norm_grad.infer(ins, count, out);
-        case Form::ChannelNorm:
-            return channel_norm.infer(ins, count, out);
-        case Form::ChannelNormGrad:
-            return channel_norm_grad.infer(ins, count, out);
         case Form::Fused:
             return chain(ins, count, params, out);
         default:
-            return infer_recurrent(form, ins, count, out);
+            return infer_layer(form, ins, count, out);
     }
 }
 

@@ -158,6 +158,24 @@ void put_turned(T* to, int64_t step, int64_t columns, int64_t rows, const F* sum
     }
 }
 
+// Packs g, transposed, in slivers: a row for each place of the band, `columns` outputs from
+// `first`.
+template <class T, class F>
+void pack_places(const Operand& g, const Band& band, int64_t first, int64_t columns, F* slivers) {
+    const int64_t wide = band.window.w.out, depth = band.images * band.rows * wide;
+    const bool joined = g.strides[2] == wide * g.strides[3];
+    const int64_t times = joined ? 1 : band.rows, run = band.rows * wide / times;
+    for (int64_t j = 0; j < columns; j += SLIVER<F>) {
+        const int64_t here = smaller(SLIVER<F>, columns - j);
+        F* to = slivers + j * depth;
+        for (int64_t n = 0; n < band.images; ++n)
+            for (int64_t p = 0; p < times; ++p, to += run * whole_vectors<F>(here))
+                pack(Matrix<const T>{element<const T>(g, band.image + n, first + j, band.row + p),
+                                     run, here, g.strides[3], g.strides[1]},
+                     SLIVER<F>, to);
+    }
+}
+
 // Rows [k, k + rows) of the transposed gradient, for `columns` outputs from `first` on.
 template <class T>
 bool weigh_rows(const Operand& out, const Operand& x, const Operand& g, const Cut& bands,
@@ -171,25 +189,13 @@ bool weigh_rows(const Operand& out, const Operand& x, const Operand& g, const Cu
     if (!runs) return false;
     int64_t count = 0;
 
-    // g, transposed: a row for each place.
-    const bool joined = g.strides[2] == wide * g.strides[3];
     const auto right = [&](int64_t block) -> std::pair<const F*, int64_t> {
         const Band band = bands[block];
         const int64_t depth = band.images * band.rows * wide;
         F* slivers = static_cast<F*>(scratch(1, whole_vectors<F>(columns) * most * sizeof(F)));
         if (!slivers) return {nullptr, 0};
         count = runs_of(band, 0, depth, runs);
-        const int64_t times = joined ? 1 : band.rows, run = band.rows * wide / times;
-        for (int64_t j = 0; j < columns; j += SLIVER<F>) {
-            const int64_t here = smaller(SLIVER<F>, columns - j);
-            F* to = slivers + j * depth;
-            for (int64_t n = 0; n < band.images; ++n)
-                for (int64_t p = 0; p < times; ++p, to += run * whole_vectors<F>(here))
-                    pack(Matrix<const T>{element<const T>(g, band.image + n, first + j,
-                                                          band.row + p),
-                                         run, here, g.strides[3], g.strides[1]},
-                         SLIVER<F>, to);
-        }
+        pack_places<T>(g, band, first, columns, slivers);
         return {slivers, depth};
     };
 
