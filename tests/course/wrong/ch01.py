@@ -173,7 +173,7 @@ class Buffer:
             "self.raw = bytearray(pack(numbers, dtype))",
             "Buffer.raw = bytearray(pack(numbers, dtype))",
         ),
-        "the dtype belongs to the class": edit(
+        "raises: the dtype belongs to the class": edit(
             "self.dtype, self.itemsize = dtype, struct.calcsize(FORMATS[dtype])",
             "Buffer.dtype, Buffer.itemsize = dtype, struct.calcsize(FORMATS[dtype])",
         ),

@@ -184,7 +184,7 @@ def batches(images, labels, size):
             "new = (t.detach() + change).values()\n    t.buf.write(0, new)",
         ),
         "multiplied": edit('"add"', '"mul"'),
-        "float64 is taken for granted": edit(
+        "raises: float64 is taken for granted": edit(
             'lookup("add", t.buf.dtype)(t, t, change)',
             'lookup("add", "float64" if t.requires_grad else t.buf.dtype)(t, '
             "t, change)\n"
