@@ -60,10 +60,15 @@ def room(module: str) -> str:
     return inner.partition(".")[0] if package == "tutor" else package
 
 
+@functools.cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 @functools.cache  # most files are asked for by several tests
 def imports(path: Path) -> list[tuple[str, bool]]:
     """What a file imports, wherever in it, and whether as soon as it is imported itself."""
-    tree = ast.parse(path.read_text())
+    tree = tree_of(path)
     functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
     found: list[tuple[str, bool]] = []
 
@@ -151,7 +156,7 @@ def test_no_import_comes_back_to_where_it_began() -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE.parent)))
 def test_nothing_is_there_for_type_checkers_alone(path: Path) -> None:
     """An import that only they see is an arrow, too: mostly one that points up."""
-    names = {node.id for node in ast.walk(ast.parse(path.read_text())) if hasattr(node, "id")}
+    names = {node.id for node in ast.walk(tree_of(path)) if hasattr(node, "id")}
     assert "TYPE_CHECKING" not in names
 
 
@@ -185,7 +190,7 @@ def test_nothing_else_goes_by_the_name_of_tensor() -> None:
     aliases = [
         f"{path.relative_to(PACKAGE)}: {name.name}"
         for path in FILES
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.ImportFrom)
         for name in node.names
         if name.asname == "Tensor"
@@ -201,7 +206,7 @@ TRUNK = 12_364  # lines at most; the aim is 11,000
 def leaves(module: str) -> set[str]:
     """Modules outside of the trunk that `module` imports, or names in a string for importlib."""
     found = set(arrows()[module])
-    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(MODULES[module])):
         if isinstance(node, ast.Constant) and str(node.value).startswith("tutor."):
             words = str(node.value).split(".")  # the module that it is, or is in
             names = (".".join(words[:count]) for count in range(len(words), 1, -1))
@@ -312,13 +317,26 @@ def test_import_tutor_loads_little() -> None:
     assert others - private <= OF_PYTHON | OF_TYPING
 
 
+# A copy of a process that has imported tutor, and nothing else of it, for each of NAMES.
+EACH = """
+import os
+import tutor
+for name in NAMES:
+    if os.fork() == 0:
+        try:
+            x = getattr(tutor, name)
+            print(name if x is getattr(tutor, name) is vars(tutor)[name] else "another", flush=True)
+        finally:
+            os._exit(0)
+    os.wait()
+"""
+
+
 def test_what_is_loaded_later_is_there_when_it_is_asked_for() -> None:
     """Each public name by itself, in any order, and all of them at once by TUTOR_IMPORT=all."""
     names = sorted({*tutor.__all__} & {*lazy_imports.PLACES})
     assert {"jit", "lazy", "nn", "optim", "profile", "viz"} <= {*names}
-    for name in names:
-        code = f"import tutor; x = tutor.{name}; print(x is tutor.{name} is vars(tutor)[{name!r}])"
-        assert python(code) == "True", name
+    assert python(f"NAMES = {names}" + EACH).splitlines() == names
     alone = f"import tutor; print(sorted({{*{names}}} - vars(tutor).keys()))"
     assert python(alone, TUTOR_IMPORT="all") == "[]"
     assert python(alone) == str(names)

@@ -8,6 +8,7 @@ may last if the interrupt comes while it is entered or left, and at no other mom
 
 from __future__ import annotations
 
+import functools
 import random
 import signal
 import sys
@@ -57,6 +58,10 @@ class Scene:
         self.before = [leaf.grad for leaf in self.leaves]
         self.states = [(leaf.buf.version, leaf.tolist()) for leaf in self.leaves]
 
+    @functools.cached_property
+    def adam(self) -> optim.Adam:
+        return optim.Adam(self.leaves, lr=0.1)
+
     def loss(self) -> Tensor:
         return (self.x * self.y).relu().sum()
 
@@ -88,16 +93,18 @@ def block(make: Callable[[], Any]) -> Callable[[Scene], Any]:
 
 
 def nested(scene: Scene) -> None:
+    """A view, which needs no kernel: an interrupt in one of python_ref leaves several blocks as it
+    leaves the one of "use_backend", and has thousands of bytecodes."""
     mode = tutor.no_grad()
     with mode, tutor.enable_grad(), mode, tutor.use_backend("python"):
-        assert not (scene.y * 2).requires_grad
+        assert not scene.y.reshape(1, 2).requires_grad
 
 
 def decorated(scene: Scene) -> None:
     @tutor.no_grad()
     @tutor.use_backend("python")
     def function() -> Tensor:
-        return scene.y * 2
+        return scene.y.reshape(1, 2)
 
     function()
 
@@ -117,7 +124,8 @@ def sgd(scene: Scene) -> None:
 
 
 def adam(scene: Scene) -> None:
-    optim.Adam(scene.leaves, lr=0.1).step()
+    """Its first step. It is made before: what makes an optimizer is interrupted in "SGD"."""
+    scene.adam.step()
 
 
 def by_hand(scene: Scene) -> None:
@@ -164,6 +172,8 @@ def test_an_interrupt_at_every_bytecode(name: str, outside: bool) -> None:
         before = modes()
         while interrupted:
             scene = Scene()
+            if run is adam:
+                assert scene.adam.steps == 0
             interrupted = run_until(k, lambda scene=scene: run(scene))
             assert modes() == before, f"interrupted at bytecode {k}"
             scene.unmoved_or_counted()
