@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import copies
 import pytest
 import trunk
 
@@ -317,26 +318,12 @@ def test_import_tutor_loads_little() -> None:
     assert others - private <= OF_PYTHON | OF_TYPING
 
 
-# A copy of a process that has imported tutor, and nothing else of it, for each of NAMES.
-EACH = """
-import os
-import tutor
-for name in NAMES:
-    if os.fork() == 0:
-        try:
-            x = getattr(tutor, name)
-            print(name if x is getattr(tutor, name) is vars(tutor)[name] else "another", flush=True)
-        finally:
-            os._exit(0)
-    os.wait()
-"""
-
-
 def test_what_is_loaded_later_is_there_when_it_is_asked_for() -> None:
     """Each public name by itself, in any order, and all of them at once by TUTOR_IMPORT=all."""
     names = sorted({*tutor.__all__} & {*lazy_imports.PLACES})
     assert {"jit", "lazy", "nn", "optim", "profile", "viz"} <= {*names}
-    assert python(f"NAMES = {names}" + EACH).splitlines() == names
+    code = "x = getattr(tutor, name); print(x is getattr(tutor, name) is vars(tutor)[name])"
+    assert copies.printed(code, names) == dict.fromkeys(names, "True")
     alone = f"import tutor; print(sorted({{*{names}}} - vars(tutor).keys()))"
     assert python(alone, TUTOR_IMPORT="all") == "[]"
     assert python(alone) == str(names)
