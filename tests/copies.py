@@ -1,5 +1,5 @@
-"""Copies of one process, which has imported tutor and nothing else: a process that begins anew for
-each of many names takes a hundred times as long as its copy (os.fork)."""
+"""Copies of one process that has imported tutor and nothing else: a new process for each of many
+names takes a hundred times as long as a copy (os.fork)."""
 
 from __future__ import annotations
 

@@ -202,7 +202,7 @@ MISTAKES = {  # what must not pass: each with the words of the error
 @pytest.fixture(scope="module")
 def errors(tmp_path_factory: pytest.TempPathFactory) -> dict[int, str]:
     """What mypy, strict, says of PROGRAM with all MISTAKES after it, by line. What it has found of
-    tutor is kept where `make lint` keeps it: to find it anew takes half a minute."""
+    tutor is kept where `make lint` keeps it: finding it again takes half a minute."""
     folder = tmp_path_factory.mktemp("types")
     program = folder / "program.py"
     program.write_text(PROGRAM + "\n".join(MISTAKES))

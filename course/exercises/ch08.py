@@ -739,7 +739,7 @@ def check_08_3(judge: Judge, answer: Any) -> None:
             checkpoint = judge.instance(answer, optimizer)
             judge.that(state(model) == at_checkpoint, "taking it has changed the parameters")
             other = optimizer_of(MLP(6, 4, 3).parameters(), 0.25)
-            judge.instance(answer, other)  # of another training, which is none of this one's
+            judge.instance(answer, other)  # belongs to another training
             random.setstate(drawn)
             advance(answer, model, optimizer, shuffled)
             expected = state(model)

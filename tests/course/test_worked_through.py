@@ -72,7 +72,7 @@ def their_tests_are_green(folder: Path) -> None:
 def it_reads_like_one_library(folder: Path) -> None:
     """The formatter has nothing to change in it, where their answers are formatted."""
     files = sorted(map(str, (folder / "my_tutor").glob("*.py")))
-    ruff = [str(Path(sys.executable).parent / "ruff"), "format", "--diff", "--isolated"]
+    ruff = [sys.executable, "-m", "ruff", "format", "--diff", "--isolated"]
     found = subprocess.run(
         [*ruff, "--line-length", "100", *files], capture_output=True, text=True, check=False
     )

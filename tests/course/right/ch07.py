@@ -180,10 +180,9 @@ class MLP:
             self.layers.append(Linear(sizes[i], sizes[i + 1]))
 
     def __call__(self, x):
-        for i, layer in enumerate(self.layers):
-            x = layer(x)
-            if i < len(self.layers) - 1:
-                x = x.relu()
+        for i in range(len(self.layers)):
+            x = self.layers[i](x)
+            x = x if i + 1 == len(self.layers) else x.relu()
         return x
 
     def parameters(self):

@@ -74,11 +74,11 @@ import random
 
 
 def batches(images, labels, size):
-    order = list(range(len(labels)))
-    random.shuffle(order)
-    while order:
-        chosen, order = order[:size], order[size:]
-        yield rows(images, chosen), [labels[i] for i in chosen]
+    both = list(enumerate(labels))
+    random.shuffle(both)
+    for k in range(0, len(both), size):
+        chosen, picked = zip(*both[k : k + size])
+        yield rows(images, list(chosen)), list(picked)
 """,
         "sorted by random numbers": """
 import random

@@ -319,7 +319,7 @@ def excerpts(ids, context, count):
         "a table of places as long as the vocabulary": edit(
             "Places(context, width)", "Places(max(vocabulary, context) + 1, width)"
         ),
-        "`mask` is None, and made anew each time": edit(
+        "`mask` is None, and made again each time": edit(
             "self.context, self.mask = context, causal(context)",
             "self.context, self.mask = context, None",
             "self.mask[:count, :count]",
