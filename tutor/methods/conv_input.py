@@ -27,8 +27,11 @@ def conv2d_input(g: T, w: T, shape: Shape, **params: int) -> T:
     w = w.reshape((groups * inputs, outputs // groups, rows, columns))
     down = phases(shape[2], g.shape[2], rows, sh, dh)
     across = phases(shape[3], g.shape[3], columns, sw, dw)
-    found = [[one_phase(g, w, p, q, groups) for q in across] for p in down]
-    z = interleaved(g, found, (*shape[:2], down[0].length, across[0].length))
+    steps = min(sh, shape[2]), min(sw, shape[3])
+    found = {
+        a: {b: one_phase(g, w, p, q, groups) for b, q in across.items()} for a, p in down.items()
+    }
+    z = interleaved(found, *steps)
     return z if z.shape == tuple(shape) else z[:, :, : shape[2], : shape[3]]
 
 
@@ -45,27 +48,29 @@ class Phase(NamedTuple):
     after: int
 
 
-def phases(n: int, places: int, taps: int, stride: int, dilation: int) -> list[Phase]:
-    """All phases of an axis of n elements over which a window took `places`, of one length.
+def phases(n: int, places: int, taps: int, stride: int, dilation: int) -> dict[int, Phase]:
+    """The phases x[a::stride] that a tap saw, by a, of an axis of n elements over which a window
+    took `places`. All have the length of the longest.
 
-    Tap i saw x[a + stride * r] from place r + (a - i * dilation) / stride, if that is whole.
+    Tap i saw x[a + stride * r] from place r + (a - i * dilation) / stride, if that is whole. So the
+    taps of one phase are stride / gcd(stride, dilation) apart.
     """
     common, length = math.gcd(stride, dilation), -(-n // stride)
     step, gap = stride // common, dilation // common
-    found = []
-    for a in range(min(stride, n)):
-        first = next((i for i in range(min(taps, step)) if (i * dilation - a) % stride == 0), taps)
-        reach = gap * (len(range(first, taps, step)) - 1)
-        before = reach + (first * dilation - a) // stride
-        after = length + reach - before - places
-        found.append(Phase(length, first, step, len(range(first, taps, step)), gap, before, after))
-    return found
+    found = {}
+    for first in range(min(taps, step)):
+        a = first * dilation % stride
+        if a < n:
+            seen = len(range(first, taps, step))
+            reach = gap * (seen - 1)
+            before = reach + (first * dilation - a) // stride
+            after = length + reach - before - places
+            found[a] = Phase(length, first, step, seen, gap, before, after)
+    return dict(sorted(found.items()))
 
 
-def one_phase(g: T, w: T, down: Phase, across: Phase, groups: int) -> T | None:
-    """The convolution for one phase along each axis; None if no tap saw it."""
-    if not down.seen or not across.seen:
-        return None
+def one_phase(g: T, w: T, down: Phase, across: Phase, groups: int) -> T:
+    """The convolution for one phase along each axis."""
     g = g[:, :, : g.shape[2] + min(0, down.after), : g.shape[3] + min(0, across.after)]
     around = [(p.before, max(0, p.after)) for p in (down, across)]
     if any(map(any, around)):
@@ -75,19 +80,27 @@ def one_phase(g: T, w: T, down: Phase, across: Phase, groups: int) -> T | None:
     return apply("conv2d", g, views.flip(w, (2, 3)), stride_h=1, stride_w=1, **gaps, groups=groups)
 
 
-def interleaved(g: T, found: list[list[T | None]], shape: Shape) -> T:
-    """The image whose phases these are, each of `shape`; those that are None are zeros."""
-    sh, sw = len(found), len(found[0])
-    seen = [(a, b, z) for a, row in enumerate(found) for b, z in enumerate(row) if z is not None]
-    whole = (*shape[:2], sh * shape[2], sw * shape[3])
-    if len(seen) == 1:
-        ((a, b, z),) = seen
-        key = (slice(None), slice(None), slice(a, None, sh), slice(b, None, sw))
-        return z if sh == sw == 1 else apply("place", z, view="index", shape=whole, key=key)
-    zeros = create.zeros_like(type(g), seen[0][2])
-    rows: list[T] = []
-    for row in found:
-        beside = [(zeros if z is None else z).unsqueeze(4) for z in row]
-        rows.append(apply("cat", *beside, axis=4).reshape((*shape[:3], 1, whole[3])))
-    z = apply("cat", *rows, axis=3)
-    return z.reshape(whole)
+def interleaved(found: dict[int, dict[int, T]], down: int, across: int) -> T:
+    """The image z with z[:, :, a::down, b::across] = found[a][b]; where there is none, it is 0."""
+    if len(found) == 1 and len(found[0]) == 1:
+        z = found[0][0]
+        shape = (*z.shape[:2], down * z.shape[2], across * z.shape[3])
+        key = (slice(None), slice(None), slice(0, None, down), slice(0, None, across))
+        return z if down == across == 1 else apply("place", z, view="index", shape=shape, key=key)
+    return side_by_side({a: side_by_side(row, across, 4) for a, row in found.items()}, down, 3)
+
+
+def side_by_side(found: dict[int, T], count: int, axis: int) -> T:
+    """`count` images along a new axis, which then is one with that before it; those that are not
+    in `found` are 0."""
+    some = next(iter(found.values())).unsqueeze(axis)
+    zero = create.zeros_like(type(some), some[(slice(0, 1),) * some.ndim])
+    parts, end = list[T](), 0
+    for a, z in [*found.items(), (count, None)]:
+        if a > end:
+            parts.append(zero.expand(*some.shape[:axis], a - end, *some.shape[axis + 1 :]))
+        if z is not None:
+            parts.append(z.unsqueeze(axis))
+        end = a + 1
+    z = apply("cat", *parts, axis=axis)
+    return z.reshape((*z.shape[: axis - 1], z.shape[axis - 1] * count, *z.shape[axis + 1 :]))
