@@ -78,7 +78,7 @@ PYTHON_MUTANTS = [
         "twenty times y + 1 keeps twenty results in memory",
     ),
     Mutant(
-        "a factor is saved, though nobody wants the other's gradient", "tutor/core/op/__init__.py",
+        "a factor is saved, though nobody wants the other's gradient", "tutor/core/op/edges.py",
         "[x if i < 0 or needs[i] else nothing() for", "[x for",
         "core/test_op_kept.py",
         "y * 2 keeps y",

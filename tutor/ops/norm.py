@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tutor._storage import layout
 from tutor.core.buffer import Buffer
 from tutor.core.engine import engine
 from tutor.core.engine.grad_mode import is_grad_enabled
@@ -80,7 +81,8 @@ class GroupNorm(RowNorm):
 
     def settle(self):
         super().settle()
-        shape, groups = self.inputs[0].shape, self.params["groups"]
+        shape = self.inputs[0].shape
+        groups = layout.positive(self.params["groups"], "group_norm(groups=...)")
         if len(shape) == 3 and shape[1] % groups:
             raise ShapeError(
                 f"group_norm of {shape} in {groups} groups",

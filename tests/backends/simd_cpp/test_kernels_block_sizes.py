@@ -384,8 +384,10 @@ NO_SIZES = {
     "MAX_DIMS", "MAX_PARAMS", "MAX_INS", "MAX_INPUTS", "MAX_OPERANDS", "MAX_THREADS", "SLOTS",
     "MAX_CODE", "MAX_FUSED", "LEVELS", "OPERANDS", "LANES", "SIDE_BY_SIDE", "WORDS", "per_block",
     "neutral", "NONE", "mantissa", "bias", "widest", "ALIGNMENT", "GIVEN", "HEADER", "VECTORS",
+    "GATES", "KEPT", "STATES", "PART", "DIGITS",
 }  # fmt: skip
 ELSEWHERE = {
+    "transpose.hpp:SIDE": "parts of a square whose size is a vector's, whatever the operands' are",
     "matmul_steps.hpp:SIDE": "tests/backends/simd_cpp/test_kernels_matmul_steps.py",
     "sum_steps.hpp:BRANCH": "tests/backends/simd_cpp/test_kernels_sum_steps.py",
     "reducer.hpp:MOST": "2**30 rows take gigabytes",

@@ -74,6 +74,7 @@ class Op(Edges):
     defaults: ClassVar[Mapping[str, Any]] = {}
     gradcheck: ClassVar[bool] = True
 
+    wrong_dtype = error_messages.wrong_operand  # the error for an operand of another dtype
     # Derived from these when the class is created; catalogue.read explains each.
     signature: ClassVar[Signature]
     form: ClassVar[Form]
@@ -135,7 +136,7 @@ class Op(Edges):
         for i, x in enumerate(inputs if self.promotes != 0 else ()):  # 0: dtypes are equal by now
             wanted = dtype_of(types[min(i + 1, len(types) - 1)], dtype)
             if wanted is not None and x.buf.dtype is not wanted:
-                raise error_messages.wrong_operand(self, i, wanted)
+                raise self.wrong_dtype(i, wanted)
         shape = rule(self.signature, self.name, [x.shape for x in inputs], params)
         return shape, dtype_of(types[0], dtype) or params["dtype"]
 

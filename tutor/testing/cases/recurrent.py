@@ -9,7 +9,7 @@ from typing import Any
 from tutor.backends.signatures import SIGNATURES
 from tutor.testing.cases.draws import OUT_LAYOUTS, Case, Draw, Shape
 
-# Of each kernel, its operands from out on; those of `shapes` that it reads, and then writes.
+# For each kernel its operands, beginning with out, and which of `shapes` it reads and writes.
 OPERANDS = {
     "rnn": "states wx u start",
     "rnn_grad": "wx states u states start",
