@@ -245,7 +245,7 @@ NO_TENSOR = {
     "apply params", "Op.* inputs", "Op.* params", "Op.backward saved",
     # Tensors, whose class is built on the Engine; what `apply` gives, its overloads say
     "Forward.run return", "apply return", "Op.apply return", "Op.forward return", "Op.backward g",
-    "*.record out", "Op.settle return", "Op.finish *", "Op.inputs return",
+    "*.record out", "Op.settle return", "Op.finish *", "Op.inputs return", "Op.wrong_dtype *",
     "*.call params", "Function.apply params",  # a subclass names its own, of any kind
     # bool, int or float, as the dtype says
     "Buffer.__getitem__ return", "Buffer.__iter__ return", "Buffer.tolist return",

@@ -35,7 +35,7 @@ INNER = {
     "KVCache": {"write"},
     "LRScheduler": {"write"},
     "ModuleDict": {"named_parts"},
-    "Op": {"execute", "record"},
+    "Op": {"execute", "record", "wrong_dtype"},
     "Optimizer": {"kept", "narrow"},
     "PythonHolder": {"address", "device", "raw"},
     "Row": {"at", "checked", "named_parts"},

@@ -145,4 +145,6 @@ def gru_grad(out: Operand, g: Operand, u: Operand, start: Operand, states: Opera
 
 
 FORWARD: dict[str, Kernel] = {"rnn": rnn, "lstm": lstm, "gru": gru}
-KERNELS = {**FORWARD, "rnn_grad": rnn_grad, "lstm_grad": lstm_grad, "gru_grad": gru_grad}
+KERNELS: dict[str, Kernel] = {
+    **FORWARD, "rnn_grad": rnn_grad, "lstm_grad": lstm_grad, "gru_grad": gru_grad,
+}  # fmt: skip
