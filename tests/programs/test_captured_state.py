@@ -12,7 +12,7 @@ import pytest
 import tutor
 from tutor import Tensor, nn, optim
 from tutor.errors import RecordError
-from tutor.programs import naming
+from tutor.programs import captured_state, naming
 from tutor.programs.captured_state import Reached
 from tutor.programs.checks import check_known
 from tutor.programs.code_names import chains
@@ -321,3 +321,35 @@ def test_what_runs_as_main_is_the_users(monkeypatch: pytest.MonkeyPatch) -> None
     is_users.cache_clear()
     assert is_users("__main__")
     is_users.cache_clear()
+
+
+def test_a_deep_network_has_many_methods_and_few_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of its layers and Tensors is reached with some forty methods: they are not counted."""
+    depth = 60
+    model = nn.Sequential(*(layer for _ in range(depth) for layer in (nn.Linear(2, 2), nn.ReLU())))
+    optimizer = optim.SGD(model.parameters(), lr=0.1)
+
+    def step(x: Tensor) -> Tensor:
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+        return model[0].weight.detach()
+
+    monkeypatch.setattr(captured_state, "MOST", 20 * depth)
+    jitted, x = tutor.jit(step), Tensor.ones(3, 2)
+    jitted(x), jitted(x)
+    assert ": replay\n" in jitted.explain()
+
+
+def test_what_reaches_too_many_objects_runs_as_without_jit(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = [Part(float(i)) for i in range(100)]
+
+    def scaled(x: Tensor) -> Tensor:
+        return x * sum(part.scale for part in parts)
+
+    monkeypatch.setattr(captured_state, "MOST", 50)
+    jitted = tutor.jit(scaled)
+    with pytest.warns(UserWarning, match="one of more than 50 objects that are reached"):
+        assert [jitted(Tensor([2.0])).tolist() for _ in range(2)] == [[9900.0]] * 2
+    parts[7].scale = 8.0
+    assert jitted(Tensor([2.0])).tolist() == [9902.0]

@@ -47,6 +47,7 @@ from tutor.programs.guards import (
 from tutor.programs.kinds import (
     CONTAINERS,
     FIXED,
+    NAMELESS,
     contents,
     functions_of,
     inner,
@@ -58,10 +59,6 @@ from tutor.programs.naming import MOST, ClassTable, Known, Reach, identity, is_f
 from tutor.programs.ran import UNSEEN, Ran, is_ours, is_users, module_of
 
 IMMUTABLE = 1 << 8  # CPython's type flag: the class's attributes cannot be set
-NAMELESS = (  # objects whose contents are not reached by attribute names
-    Buffer, functools.partial, types.MethodType, types.BuiltinFunctionType,
-    types.MethodWrapperType, property, staticmethod, classmethod,
-)  # fmt: skip
 
 
 class Reached:
@@ -73,7 +70,7 @@ class Reached:
         self.named: dict[int, set[str]] = defaultdict(set)  # attribute names by an object's id
         self.anywhere: set[str] = set()  # attribute names of unknown objects
         self.in_libraries: set[str] = set()  # the same, from tutor's code
-        self.by_text = False
+        self.by_text, self.objects = False, 0  # objects: those in `seen` that are no methods
         self.whole: set[int] = set()  # ids of layers whose attributes are named by a string
         # The findings, by the id of the object concerned; a place also by its key.
         self.places: dict[tuple[int, Any], StatePlace] = {}
@@ -114,14 +111,17 @@ class Reached:
             key, found = identity(value), list[Reach]()
             if isinstance(value, Tensor):
                 self.ways[key] += 1
-            if len(self.seen) > MOST:
+            if self.objects > MOST:
                 self.unknown = {path: f"is one of more than {MOST} objects that are reached"}
                 self._with_names.clear()
                 return unseen.clear()
             if key not in self.seen:
                 self.seen[key] = value
+                self.objects += not isinstance(value, types.MethodType)  # every object has many
                 found = [*self._step_from(value, path)]
-                if type(value) not in (Tensor, *CONTAINERS) and not isinstance(value, NAMELESS):
+                if type(value) not in (Tensor, *CONTAINERS) and not isinstance(
+                    value, (Buffer, *NAMELESS)
+                ):
                     self._with_names.append((value, path, trusted))
                     found += self._by_names(value, path)
                 if trusted and isinstance(value, CONTAINERS):

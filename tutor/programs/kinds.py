@@ -34,6 +34,10 @@ FIXED = frozenset([
     *LOCKS,
 ])  # fmt: skip
 SEQUENCES: tuple[Any, ...] = (list, tuple, collections.deque, set, frozenset)
+NAMELESS = (  # objects whose contents are not reached by attribute names, with Buffers
+    functools.partial, types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType,
+    property, staticmethod, classmethod,
+)  # fmt: skip
 CONTAINERS = (*SEQUENCES, dict, types.MappingProxyType)
 BYTES = (bytearray, array.array)
 BASES = (

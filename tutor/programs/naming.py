@@ -16,7 +16,7 @@ from tutor.programs.guards import dict_of
 from tutor.programs.kinds import NOT_CALLED, functions_of, slots_of
 from tutor.programs.ran import Ran, is_ours
 
-MOST = 10000  # objects in one walk
+MOST = 10000  # objects in one walk, their methods not counted
 Reach = tuple[Any, str]  # a reached value, and its path as a person would write it
 
 
