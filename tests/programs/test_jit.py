@@ -7,6 +7,7 @@ gradients, the optimizer's state and the stream of random numbers must be the sa
 from __future__ import annotations
 
 import gc
+import itertools
 import sys
 import threading
 import warnings
@@ -922,16 +923,27 @@ def test_threads_may_call_it_at_once() -> None:
 
 
 @pytest.mark.host
-def test_threads_with_one_new_kind_record_it_once() -> None:
-    jitted, begin, results = tutor.jit(lambda x: (x * 2 + 1).relu().sum()), threading.Barrier(8), []
+def test_threads_with_one_new_kind_record_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody records before all eight threads have seen that nothing is recorded: the thread that
+    Python happens to run first would otherwise be done before the second one asks."""
+    jitted, results = tutor.jit(lambda x: (x * 2 + 1).relu().sum()), []
     jitted(Tensor([1.0]))
-    x = Tensor.ones(64)
+    x, asked, all_asked = Tensor.ones(64), itertools.count(1), threading.Event()
+    known, record = jit.Jitted._known, jit.record
 
-    def work() -> None:
-        begin.wait()
-        results.append(jitted(x).item())
+    def asks(self: jit.Jitted, call: Any) -> Any:
+        answer = known(self, call)
+        if next(asked) == 8:
+            all_asked.set()
+        return answer
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
+    def records(*args: Any) -> Any:
+        all_asked.wait()
+        return record(*args)
+
+    monkeypatch.setattr(jit.Jitted, "_known", asks)
+    monkeypatch.setattr(jit, "record", records)
+    threads = [threading.Thread(target=lambda: results.append(jitted(x).item())) for _ in range(8)]
     for t in threads:
         t.start()
     for t in threads:

@@ -119,9 +119,7 @@ class Reached:
                 self.seen[key] = value
                 self.objects += not isinstance(value, types.MethodType)  # every object has many
                 found = [*self._step_from(value, path)]
-                if type(value) not in (Tensor, *CONTAINERS) and not isinstance(
-                    value, (Buffer, *NAMELESS)
-                ):
+                if type(value) not in (Tensor, *CONTAINERS) and not isinstance(value, NAMELESS):
                     self._with_names.append((value, path, trusted))
                     found += self._by_names(value, path)
                 if trusted and isinstance(value, CONTAINERS):

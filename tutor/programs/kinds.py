@@ -19,6 +19,7 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from tutor.core.buffer import Buffer
 from tutor.programs.ran import LOCKS, is_ours, module_of
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
@@ -34,9 +35,9 @@ FIXED = frozenset([
     *LOCKS,
 ])  # fmt: skip
 SEQUENCES: tuple[Any, ...] = (list, tuple, collections.deque, set, frozenset)
-NAMELESS = (  # objects whose contents are not reached by attribute names, with Buffers
-    functools.partial, types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType,
-    property, staticmethod, classmethod,
+NAMELESS = (  # objects whose contents are not reached by attribute names
+    Buffer, functools.partial, types.MethodType, types.BuiltinFunctionType,
+    types.MethodWrapperType, property, staticmethod, classmethod,
 )  # fmt: skip
 CONTAINERS = (*SEQUENCES, dict, types.MappingProxyType)
 BYTES = (bytearray, array.array)
