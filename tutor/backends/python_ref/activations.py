@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from math import exp
 
+# e**-(FAR**2 / 2) and e**-FALL are 0. (At -FAR a slope is -(0 - 0): it comes from below 0.)
+FAR, FALL = 40.0, 800.0
+LINE, CURVE = 1.5957691216057307117, 0.071354816272600248  # 2 sqrt(2/pi), and 0.044715 of that
+
 
 def sigmoid(x: float) -> float:
     """1 / (1 + e**-x), which for x < 0 is the same as e**x / (1 + e**x), but exact down to 0"""
     return exp(x) / (1 + exp(x)) if x < 0 else 1 / (1 + exp(-x))
-
-
-FAR = 40.0  # e**-(FAR * FAR / 2) is 0. (At -FAR a slope is -(0 - 0): it comes from below 0.)
 
 
 def below(x: float) -> float:
@@ -31,9 +32,6 @@ def gelu_grad(g: float, x: float) -> float:
     return g * -(-x * exp(-x * x / 2) * 0.39894228040143267794 - below(x))
 
 
-LINE, CURVE = 1.5957691216057307117, 0.071354816272600248  # 2 sqrt(2/pi), and 0.044715 of that
-
-
 def gelu_tanh(x: float) -> float:
     """x / (1 + e**-(2 sqrt(2/pi) (x + 0.044715 x**3))); at -inf its limit, -0"""
     x = max(x, -FAR)
@@ -45,9 +43,6 @@ def gelu_tanh_grad(g: float, x: float) -> float:
     x = min(max(x, -FAR), FAR)
     s = sigmoid(x * (LINE + CURVE * (x * x)))
     return g * -(-x * (LINE + 3 * CURVE * (x * x)) * (s * (1 - s)) - s)
-
-
-FALL = 800.0  # e**-FALL is 0
 
 
 def softplus(x: float) -> float:
