@@ -6,6 +6,7 @@ CMake fails in its own. `make` asks by running this file.
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -47,11 +48,32 @@ def check(settings: dict[str, Any] | None = None) -> None:
         sys.exit(found)
 
 
+def keep_objects(environment: Path) -> None:
+    """Let the next build compile only what has changed: scikit-build-core, which is installed in
+    `environment`, deletes all of CMakeFiles if it was installed elsewhere before, and pip installs
+    it in a new folder each time.
+
+    What does depend on that folder, or on the compiler, is deleted here instead.
+    """
+    for written in Path("build").glob("*/.skbuild-info.json"):
+        try:
+            info = json.loads(written.read_text())
+            moved = info["skbuild_path"] != str(environment)
+        except (OSError, ValueError, TypeError, LookupError):  # cut off: it deletes all, rightly
+            continue
+        if moved:
+            written.with_name("CMakeCache.txt").unlink(missing_ok=True)
+            for version in written.parent.glob("CMakeFiles/[0-9]*"):
+                shutil.rmtree(version)
+            written.write_text(json.dumps(info | {"skbuild_path": str(environment)}))
+
+
 if __name__ == "__main__":
     check()
 else:
     from scikit_build_core import build
     from scikit_build_core.build import *  # noqa: F403 - the hooks of PEP 517 and 660
+    from scikit_build_core.cmake import DIR
 
     def get_requires_for_build_wheel(settings: dict[str, Any] | None = None) -> list[str]:
         """What is called first of all."""
@@ -61,3 +83,11 @@ else:
     def get_requires_for_build_editable(settings: dict[str, Any] | None = None) -> list[str]:
         check(settings)
         return list(build.get_requires_for_build_editable(settings))
+
+    def build_wheel(folder: str, *more: Any, **named: Any) -> str:
+        keep_objects(DIR)
+        return build.build_wheel(folder, *more, **named)
+
+    def build_editable(folder: str, *more: Any, **named: Any) -> str:
+        keep_objects(DIR)
+        return build.build_editable(folder, *more, **named)

@@ -1,6 +1,6 @@
 """Benchmarks: tutor beside what one would else take, in one process, with the same threads.
 
-    python -m tutor bench                      # every suite: about ten minutes
+    python -m tutor bench                      # every suite: a quarter of an hour
     python -m tutor bench --quick              # some rows of every suite: under a minute
     python -m tutor bench matmul mlp --threads 2
 

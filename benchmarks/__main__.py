@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 SUITES = (
-    "elementwise", "reductions", "matmul", "layers", "mlp", "overhead", "cnn", "jit", "compilers",
-    "process", "busy",
+    "elementwise", "reductions", "matmul", "layers", "mlp", "overhead", "cnn", "real", "jit",
+    "compilers", "process", "busy",
 )  # fmt: skip
 HERE = Path(__file__).parent
 THREADS = (

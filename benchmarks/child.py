@@ -4,6 +4,8 @@
     epoch LIBRARY FOLDER THREADS    trains the MLP for one epoch on the files in FOLDER
     faults LIBRARY THREADS STEPS    prints the page faults of one step, after warm-up
     graph LIBRARY COUNT             prints the bytes that each add of a graph of so many keeps
+    step COLUMN NAME THREADS SMALL  prints the MiB that steps of this network need (problems.py);
+                                    COLUMN as in suites/real.py, SMALL 1 for a tiny one
 
 Behind that it prints how much memory the process needed. It loads the one library and nothing else
 that is measured. The files are the numbers as they lie in memory: float32 pixels, int64 labels.
@@ -11,6 +13,7 @@ that is measured. The files are the numbers as they lie in memory: float32 pixel
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 import time
@@ -99,8 +102,39 @@ def graph(library: str, count: str) -> float:
     return grown
 
 
+def step(column: str, name: str, threads: str, small: str) -> float:
+    """MiB that steps of a network need at most, above what there was before them.
+
+    Steps of a tiny one come first: what they load and start is no memory of a step.
+    """
+    from benchmarks.problems import PROBLEMS
+
+    lib = importlib.import_module("torch" if column == "torch" else "tutor")
+    if column == "torch":
+        lib.set_num_threads(int(threads))
+    for tiny in (True, small == "1"):
+        inputs = PROBLEMS[name].batches(lib, tiny)
+        trainer = PROBLEMS[name].trainer(lib, PROBLEMS[name].model(lib, tiny))
+        take = lib.jit(trainer.step) if column == "tutor" else trainer.step
+        gc.collect()
+        forget_peak()
+        before = peak_mebibytes()
+        for _ in range(3):  # the last is a replay, where there are any
+            take(*inputs)
+        needed = peak_mebibytes() - before
+    return needed
+
+
+def forget_peak() -> None:
+    """From now on the peak is that of what comes. On Linux alone: elsewhere a step that needs less
+    than was needed before it shows as 0."""
+    reset = Path("/proc/self/clear_refs")
+    if reset.exists():
+        reset.write_text("5")
+
+
 def peak_mebibytes() -> float:
-    """The most memory this process ever had resident.
+    """The most memory this process ever had resident, or had since forget_peak().
 
     Linux writes it into VmHWM. ru_maxrss, which other systems have, would not do there: a process
     inherits it from the one that started it.
@@ -116,7 +150,7 @@ def peak_mebibytes() -> float:
 
 
 WHAT: dict[str, Callable[..., float]] = {"import": import_seconds, "epoch": epoch, "faults": faults,
-                                        "graph": graph}  # fmt: skip
+                                        "graph": graph, "step": step}  # fmt: skip
 
 if __name__ == "__main__":
     value = WHAT[sys.argv[1]](*sys.argv[2:])

@@ -134,8 +134,12 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
 
 # ---- what is collected ---------------------------------------------------------------------------
 
-# They begin first, lest the processes that share the tests wait for one of them at the end.
-LONG = {"test_worked_through.py", "test_add_a_kernel.py", "test_chapters.py", "test_prose.py"}
+# They begin first, lest the processes that share the tests wait for one of them at the end, or each
+# run what a file has in common: all suites of benchmarks, the examples.
+LONG = {
+    "test_worked_through.py", "test_add_a_kernel.py", "test_add_a_layer.py", "test_chapters.py",
+    "test_prose.py", "test_examples.py", "test_benchmarks.py",
+}  # fmt: skip
 
 
 def _place(item: pytest.Item) -> object:

@@ -84,7 +84,7 @@ TOTAL = 65_000
 COUNTS = {
     "backends/opencl/test_commands.py": 22,
     "backends/cuda/test_cuda_device.py": 59,
-    "backends/cuda/test_cuda_sources.py": 117,
+    "backends/cuda/test_cuda_sources.py": 132,
     "backends/opencl/test_opencl.py": 263,
     "interop/test_pytorch.py": 52,
     "nn/test_grids.py": 80,

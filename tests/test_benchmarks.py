@@ -21,7 +21,8 @@ from benchmarks import equality, libraries, machine, measure, report, trainers
 from benchmarks.__main__ import SUITES, arguments
 from benchmarks.case import Case
 from benchmarks.measure import Effort, Samples, interleaved, timed
-from benchmarks.suites import layers
+from benchmarks.problems import ANSWERS, PROBLEMS
+from benchmarks.suites import layers, real
 from benchmarks.suites.mlp import EPOCHS
 from benchmarks.targets import TARGETS, Target
 from tutor import Tensor
@@ -391,6 +392,49 @@ def test_the_suite_jit_has_all_three(everything):
     buffers = counts["Buffers of a step, batch 128"]["results"]
     assert 0 < buffers["tutor"]["best"] < buffers["eager"]["best"]
     assert re.search(r"== jit\n +jit best\+% +eager best\+% +torch best\+%", text)
+
+
+def test_the_suite_of_real_networks_has_all_rows(everything):
+    """Each in each column: a library that fails is left out in silence, so that is looked for."""
+    _, rows, _ = everything
+    rows = [row for row in rows if row["suite"] == "real"]
+    steps = [row for row in rows if row["case"].startswith("step ")]
+    answers = [row["case"] for row in rows if row["case"].startswith("one answer ")]
+    memory = [row for row in rows if row["unit"] == "MiB"]
+    assert [row["case"].partition(",")[0] for row in steps] == [
+        f"step {name.partition(',')[0]}" for name in PROBLEMS
+    ]
+    assert answers == [f"one answer {name}" for name in ANSWERS] and len(memory) == 1
+    assert len(steps) + len(answers) + len(memory) == len(rows)
+    wanted = {"tutor", "eager"} | ({"torch"} if libraries.torch else set())
+    assert all(set(row["results"]) == wanted for row in rows)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_wrong_step_of_a_real_network_is_found(name, monkeypatch):
+    """PyTorch takes steps of twice the length: only the first loss is right."""
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(real, "LIBRARIES", {"tutor": "tutor", "torch": "torch"})
+    right = torch.optim.Optimizer.__init__
+
+    def longer(self, params, defaults):
+        right(self, params, {**defaults, "lr": 2 * defaults["lr"]})
+
+    monkeypatch.setattr(torch.optim.Optimizer, "__init__", longer)
+    case = real.step(name, PROBLEMS[name], SMOKE)
+    assert "tutor and torch differ" in report.measure("real", case, SMOKE).differs
+
+
+def test_what_is_random_is_compared_without(monkeypatch):
+    """A step with dropout draws other numbers in each library."""
+    asked: list[dict] = []
+    monkeypatch.setattr(real, "steps", lambda *_, **options: asked.append(options) or {})
+    for name, problem in PROBLEMS.items():
+        asked.clear()
+        real.step(name, problem, SMOKE)
+        parts = problem.model(tutor, True).modules()
+        random = any(isinstance(part, tutor.nn.Dropout) for part in parts)
+        assert asked == ([{}, {"p": 0.0}] if random else [{}]), name
 
 
 def test_a_limit_of_operations_and_bytes(monkeypatch):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -145,3 +147,26 @@ def test_cmake_refuses_a_compiler_that_cannot(tmp_path, compiler):
 def test_the_backend_that_pyproject_names_is_this_one():
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert 'build-backend = "build_backend"' in text and 'backend-path = ["."]' in text
+
+
+def test_another_environment_keeps_what_is_compiled(tmp_path, monkeypatch):
+    """pip's is a new folder for each build; only what knows the old one is deleted."""
+    monkeypatch.syspath_prepend(ROOT)
+    monkeypatch.chdir(tmp_path)
+    keep_objects = runpy.run_path(str(SCRIPT), run_name="__main__", init_globals=None)[
+        "keep_objects"
+    ]
+    build = tmp_path / "build" / "cp311"
+    for file in ("CMakeCache.txt", "CMakeFiles/3.30.1/CMakeSystem.cmake", "CMakeFiles/a.dir/a.o"):
+        (build / file).parent.mkdir(parents=True, exist_ok=True)
+        (build / file).touch()
+    info = build / ".skbuild-info.json"
+    files = lambda: {p.name for p in build.rglob("*") if p.is_file()}  # noqa: E731
+    for text in ("", "[]", '{"source_dir": "/a"}', '{"skbuild_path": "/here"}'):
+        info.write_text(text)
+        keep_objects(Path("/here"))
+        assert info.read_text() == text and len(files()) == 4
+    info.write_text('{"skbuild_path": "/gone", "source_dir": "/a"}')
+    keep_objects(Path("/here"))
+    assert files() == {"a.o", ".skbuild-info.json"}
+    assert json.loads(info.read_text()) == {"skbuild_path": "/here", "source_dir": "/a"}

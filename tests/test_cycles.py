@@ -175,7 +175,7 @@ WAYS: tuple[Callable[[], tuple[Any, ...]], ...] = (
 ON_A_MODEL: dict[str, Callable[[nn.Sequential], Any]] = {
     "add_module": lambda m: m.add_module("more", nn.Linear(1, 1)),
     "register_module": lambda m: m.register_module("more", nn.Linear(1, 1)),
-    "register_parameter": lambda m: m.register_parameter("more", floats()),
+    "register_parameter": lambda m: m.register_parameter("more", nn.Parameter(floats())),
     "register_buffer": lambda m: m.register_buffer("more", floats(), persistent=False),
     "register_forward_hook": lambda m: (m.register_forward_hook(ignored), m(floats())),
     "register_forward_pre_hook": lambda m: (m.register_forward_pre_hook(ignored), m(floats())),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import functools
 import os
 import re
 import runpy
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -78,34 +79,54 @@ def test_each_example_is_in_the_table() -> None:
     assert {path.stem for path in EXAMPLES} == {*TABLE, "basic_operations"}
 
 
+Quickly = Callable[[str], Path]
+
+
+@pytest.fixture(scope="module")
+def quickly(tmp_path_factory: pytest.TempPathFactory) -> Quickly:
+    """The folder of an example that was tried in a moment, as a user runs it: once for all."""
+
+    @functools.cache
+    def tried(name: str) -> Path:
+        folder = tmp_path_factory.mktemp(name)
+        said = run(name, folder, *TABLE[name].quickly.split(), "--out", str(folder / "out"))
+        assert said.strip()
+        return folder / "out"
+
+    return tried
+
+
 @pytest.mark.parametrize("name", TABLE)
-def test_an_example_runs_and_draws(name: str, tmp_path: Path) -> None:
-    said = run(name, tmp_path, *TABLE[name].quickly.split(), "--out", str(tmp_path / "out"))
-    assert said.strip()
-    files = TABLE[name].files.split()
-    assert {p.name for p in (tmp_path / "out").iterdir()} == set(files)
+def test_an_example_runs_and_draws(name: str, quickly: Quickly) -> None:
+    out, files = quickly(name), TABLE[name].files.split()
+    assert {p.name for p in out.iterdir()} == set(files)
     for file in files:
-        assert (tmp_path / "out" / file).stat().st_size > 100
-        assert not file.endswith(".svg") or "<svg" in (tmp_path / "out" / file).read_text()
+        assert (out / file).stat().st_size > 100
+        assert not file.endswith(".svg") or "<svg" in (out / file).read_text()
 
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("name", TABLE)
 def test_an_example_that_knows_of_no_device_runs_on_one(
-    name: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, device: str, quickly: Quickly, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """TUTOR_DEVICE says where what is made from nothing goes, and all else is where its operands
     are. It learns what it learns on the CPU, up to the rounding of some steps."""
-    noted = {}
-    for place in ("cpu", device):
-        monkeypatch.setenv("TUTOR_DEVICE", place)
-        out = tmp_path / place.replace(":", "_")
-        out.mkdir()
-        said = run(name, out, *TABLE[name].quickly.split(), "--out", str(out))
-        assert said.strip() and {p.name for p in out.iterdir()} == {*TABLE[name].files.split()}
-        log = training.read_log(out / "log.jsonl") if "log" in TABLE[name].files else []
-        noted[place] = [{k: v for k, v in epoch.items() if k not in TIMES} for epoch in log]
-    assert noted[device] == [pytest.approx(epoch, rel=0.05) for epoch in noted["cpu"]]
+    here = quickly(name)
+    monkeypatch.setenv("TUTOR_DEVICE", device)
+    said = run(name, tmp_path, *TABLE[name].quickly.split(), "--out", str(tmp_path))
+    assert said.strip() and {p.name for p in tmp_path.iterdir()} == {*TABLE[name].files.split()}
+    noted = [
+        [{k: v for k, v in epoch.items() if k not in TIMES} for epoch in epochs(out)]
+        for out in (tmp_path, here)
+    ]
+    assert noted[0] == [pytest.approx(epoch, rel=0.05) for epoch in noted[1]]
+
+
+def epochs(out: Path) -> list[dict[str, Any]]:
+    """What an example has noted of them, if it does."""
+    log = out / "log.jsonl"
+    return training.read_log(log) if log.exists() else []
 
 
 def test_the_basic_operations_print_the_same_on_a_device(

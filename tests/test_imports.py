@@ -201,7 +201,7 @@ def test_nothing_else_goes_by_the_name_of_tensor() -> None:
 
 # ---- the fence around the trunk ------------------------------------------------------------------
 
-TRUNK = 12_364  # lines at most; the aim is 11,000
+TRUNK = 13_174  # lines at most; the aim is 11,000
 
 
 def leaves(module: str) -> set[str]:
@@ -254,10 +254,11 @@ def test_the_four_boxes_are_under_1000_lines() -> None:
 
 def test_python_ref_has_about_ten_lines_for_each_kernel() -> None:
     """One with several results counts as so many, and the two of attention, each of several
-    products with a softmax between, as two more. `fused` stands in backends/chains.py."""
+    products with a softmax between, as two more; the gradients of recurrent layers, which walk
+    back, as one more each. `fused` stands in backends/chains.py."""
     lines = sum(length(path) for path in (PACKAGE / "backends/python_ref").glob("*.py"))
     rows = [row for row in SIGNATURES.values() if row.name != "fused"]
-    assert lines < 10 * (sum(row.results for row in rows) + 5)
+    assert lines < 10 * (sum(row.results for row in rows) + 8)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE.parent)))

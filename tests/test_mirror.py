@@ -79,7 +79,6 @@ ELSEWHERE = {
     "backends/matrix_signatures.py": "testing/test_matrices.py",
     "backends/transfers.py": "backends/test_devices.py",
     "backends/windows.py": "ops/test_native_engine.py",
-    "core/op/catalogue.py": "ops/test_ops.py",
     "einops.py": "test_ecosystem.py",
     "errors.py": "test_messages.py",
     "interop/array_info.py": "test_array_api.py",

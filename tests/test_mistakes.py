@@ -134,6 +134,7 @@ NO_FUNCTIONS = {  # modules, classes, contexts and tables: tested where they are
     "autograd", "double", "float", "half", "int", "long", "onnx",
     "checkpoint", "data", "enable_grad",
     "engine", "errors", "functions", "graph", "inference_mode", "initial_seed", "is_grad_enabled",
+    "keep_graph",
     "linalg", "load", "memory", "nn", "no_grad", "ops", "optim", "profile", "python_ref", "random",
     "registry", "save", "set_grad_enabled", "simd_cpp", "testing", "use_backend", "viz",
     *(d.name for d in tutor.DTYPES),

@@ -18,7 +18,7 @@ from tutor.backends.codegen import elements
 from tutor.backends.codegen.dialect import C99, CUDA, OPENCL, Dialect
 from tutor.backends.codegen.helpers import HELPERS
 from tutor.backends.codegen.updates import UPDATES
-from tutor.backends.python_ref import elementwise
+from tutor.backends.python_ref import activations
 from tutor.backends.registry import Operand
 from tutor.backends.signatures import SIGNATURES
 from tutor.core.buffer import Buffer
@@ -43,7 +43,7 @@ def constants(text: str) -> set[float]:
 def test_the_constants_of_gelu_are_the_same_everywhere() -> None:
     """Its definition in python_ref, of which the text for C, OpenCL and CUDA is made; its op; and
     C++, where gelu.hpp has two by name and gelu.cpp the others."""
-    line, curve = elementwise.LINE, elementwise.CURVE
+    line, curve = activations.LINE, activations.CURVE
     assert line == 2 * math.sqrt(2 / math.pi) and curve == pytest.approx(0.044715 * line, rel=1e-15)
     assert line == gelu.LINE and pytest.approx(curve, rel=1e-15) == gelu.CURVE
     header = (NATIVE / "math" / "gelu.hpp").read_text(encoding="utf-8")

@@ -245,7 +245,7 @@ NO_TENSOR = {
     "apply params", "Op.* inputs", "Op.* params", "Op.backward saved",
     # Tensors, whose class is built on the Engine; what `apply` gives, its overloads say
     "Forward.run return", "apply return", "Op.apply return", "Op.forward return", "Op.backward g",
-    "*.record out", "Op.settle return", "Op.finish *",
+    "*.record out", "Op.settle return", "Op.finish *", "Op.inputs return", "Op.wrong_dtype *",
     "*.call params", "Function.apply params",  # a subclass names its own, of any kind
     # bool, int or float, as the dtype says
     "Buffer.__getitem__ return", "Buffer.__iter__ return", "Buffer.tolist return",
@@ -260,13 +260,14 @@ NO_TENSOR = {
     "Module.modules return", "Module.named_modules return",  # any object may be
     "Module.children return", "Module.named_children return", "Module.get_submodule return",  # a
     "Module.add_module module", "Module.apply fn", "named_modules return", "ModuleDict.* *",  # part
-    "ModuleList.__init__ modules", "Row.* *", "ParameterList.checked *",  # of a model
+    "ModuleList.__init__ modules", "Sequential.__getitem__ return",
+    "Row.* *", "ParameterList.checked *",  # of a model
     "Buffer.over memory",  # a Memory, or the promise of one
     # they find out whether it is a number
     "Limit.checked *", "*.__setattr__ value",
     "Optimizer.__new__ *", "Optimizer.__getattr__ return",  # settings
     "Step.__getattr__ return",  # its annotations say what each is
-    "Optimizer.state_dict return", "LBFGS.state_dict return",  # Tensors, and counts
+    "Optimizer.defaults return", "Optimizer.state_dict return", "LBFGS.state_dict return",
     "*.load_state_dict state",
     "*.add_param_group param_group", "Group.__*item__ *",  # Tensors, and settings
     "checkpoint inputs", "checkpoint params",  # what the function takes

@@ -29,6 +29,7 @@ from tutor.core.engine.grad_mode import (
     set_grad_enabled,
 )
 from tutor.core.op import OPS, Op
+from tutor.core.op.edges import keep_graph
 from tutor.dtype import TABLE as DTYPES
 from tutor.dtype import (
     bfloat16,
@@ -87,6 +88,7 @@ lazy_imports.PLACES.update(
     jit="tutor.programs.jit",
     lazy="tutor.programs.lazy",
     linalg="tutor.linalg",
+    missing_names="tutor.interop.missing_names",
     nn="tutor.nn",
     opencl="tutor.backends.opencl",
     numpy_protocol="tutor.interop.numpy_protocol",
@@ -137,7 +139,8 @@ __all__ = [  # and the names of tutor.functions.__all__
     "enable_grad", "engine", "errors", "eye", "float", "float16", "float32", "float64",
     "from_dlpack", "from_numpy", "full", "functions", "grad", "graph", "half", "hstack",
     "inference_mode", "initial_seed", "int", "int8", "int16", "int32", "int64", "interp",
-    "is_grad_enabled", "isin", "jit", "lazy", "linalg", "linspace", "load", "long", "manual_seed",
+    "is_grad_enabled", "isin", "jit", "keep_graph", "lazy", "linalg", "linspace", "load", "long",
+    "manual_seed",
     "memory", "meshgrid", "multinomial", "nn", "no_grad", "ones", "ones_like", "onnx", "ops",
     "optim", "profile", "promote", "python_ref", "rand", "randint", "randn", "random", "randperm",
     "realize", "registry", "save", "schedule", "searchsorted", "set_backend", "set_default_device",
@@ -151,7 +154,10 @@ __all__ += functions.__all__
 def __getattr__(name: str) -> Any:
     """A public name of PLACES, imported when it is first asked for, and kept."""
     if name not in __all__ or name not in lazy_imports.PLACES:
-        raise AttributeError(f"module 'tutor' has no attribute {name!r}")
+        plain = f"module 'tutor' has no attribute {name!r}"
+        if name.startswith("_"):
+            raise AttributeError(plain)
+        raise lazy_imports.load("missing_names").missing(("tutor",), name, plain)
     module = lazy_imports.load(name)
     found = globals()[name] = vars(module).get(name, module)  # what it is called after, or itself
     return found

@@ -24,8 +24,8 @@ STEEP = {  # how much of the derivative is drawn
 }  # fmt: skip
 # Methods of Tensor that are functions of one number, and composed of several ops.
 COMPOSED = (
-    "square", "reciprocal", "rsqrt", "softplus", "silu", "elu", "selu", "celu", "mish",
-    "leaky_relu", "relu6", "hardtanh", "hardsigmoid", "hardswish", "hardshrink", "softshrink",
+    "square", "reciprocal", "rsqrt", "elu", "selu", "celu", "leaky_relu", "relu6", "hardtanh",
+    "hardsigmoid", "hardswish", "hardshrink", "softshrink",
     "softsign", "tanhshrink", "logsigmoid",
 )  # fmt: skip
 STEPS = {"sign", "floor", "ceil", "round", "trunc"}
@@ -69,6 +69,8 @@ SAMPLES: dict[str, Callable[[], tuple[Any, ...]]] = {
     "linear": lambda: (ROW[:, :2], SQUARE, apply("linear", ROW[:, :2], SQUARE)),
     "linear_relu": lambda: (ROW[:, :2], -SQUARE, apply("linear_relu", ROW[:, :2], -SQUARE)),
     "layer_norm": lambda: (ROW, apply("layer_norm", ROW, ONES, ONES * 0, eps=1e-5)),
+    "group_norm": lambda: (ROW, apply("group_norm", ROW.reshape(1, 2, 4), ONES[:2], ONES[:2] * 0,
+                                      groups=2, eps=1e-5)[0]),
     "rms_norm": lambda: (ROW, apply("rms_norm", ROW, ONES, eps=1e-5)),
     "conv2d": lambda: (IMAGE[0, 0], SQUARE, IMAGE.conv2d(SQUARE.reshape(1, 1, 2, 2))[0, 0]),
     "max_pool2d": lambda: (IMAGE[0, 0], IMAGE.max_pool2d(2)[0, 0]),
@@ -97,6 +99,9 @@ CALLS: dict[str, Callable[[], Callable[[], Any]]] = {
     "linear_relu": lambda: lambda: apply("linear_relu", ROW, ROW, ROW[:, 0]),
     "attention": lambda: lambda: nn.functional.scaled_dot_product_attention(ROW, ROW, ROW),
     "batch_norm": lambda: lambda: nn.functional.batch_norm(ROW, None, None, training=True),
+    "rnn": lambda: lambda: nn.RNN(4, 2)(ROW),
+    "lstm": lambda: lambda: nn.LSTM(4, 2)(ROW),
+    "gru": lambda: lambda: nn.GRU(4, 2)(ROW),
     "scatter_extreme": lambda: lambda: ROW.scatter_reduce(1, INDEX, SQUARE, "amax"),
     "one_hot": lambda: lambda: INDEX.one_hot(4),
     "nonzero": lambda: (ROW > 1).nonzero,

@@ -22,6 +22,7 @@ from tutor.backends import simd_cpp
 from tutor.backends.registry import Kernel, Operand, Table
 from tutor.backends.signatures import SIGNATURES
 from tutor.dtype import TABLE, DType, bfloat16, float16, float32, float64
+from tutor.testing.cases import recurrent
 from tutor.testing.cases.bounds import WRITTEN
 from tutor.testing.cases.draws import Draw
 from tutor.testing.cases.elementwise import domains
@@ -135,6 +136,12 @@ FORMS = {
         lambda n: (*[channels(n)] * 3, *[channels(n)[1:2]] * 5),
         EPS, ("small",) * 4 + ("positive",) + ("small",) * 2, 1,
     ),
+    "group_norm": Form(
+        lambda n: ((1, n, 3), (1, n, 3), (n,), (n,)), {**EPS, "groups": 2}, ("small",) * 3, 1
+    ),
+    "group_norm_grad": Form(
+        lambda n: (*[(1, n, 3)] * 3, *[(n,)] * 3), {**EPS, "groups": 2}, ("small",) * 5, 1
+    ),
     "attention": Form(
         lambda n: (heads(n)[1], *heads(n)[0]), HEAD, ("small",) * 5, 1
     ),
@@ -142,6 +149,16 @@ FORMS = {
         lambda n: (heads(n)[0][0], heads(n)[1], *heads(n)[0][:4], heads(n)[1], heads(n)[0][4],
                    *heads(n)[0][1:3]), HEAD, ("small",) * 6 + ("positive",) + ("small",) * 2, 1,
     ),
+    **{
+        kernel: Form(
+            lambda n, kernel=kernel: recurrent.shapes(
+                kernel, (1, n, 1) if n % 2 else (2, 2, n % 17)
+            ),
+            {"relu": False} if "rnn" in kernel else {},
+            ("part",) * (len(SIGNATURES[kernel].types) - 1),
+        )
+        for kernel in recurrent.KERNELS
+    },
     "descend": Form(lambda n: ((n,),) * 2 + ((),) * 2, {}, ("small", *RATES[:2])),
     **dict.fromkeys(
         ("sgd", "nesterov"),

@@ -107,6 +107,41 @@ def gelu_tanh_grad(g: float, x: float) -> float:
     return g * (s + x * s * (1 - s) * 2 * math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * x * x))
 
 
+def silu(x: float) -> float:
+    return x * softplus_grad(1.0, x) if x != -math.inf else -0.0
+
+
+def silu_grad(g: float, x: float) -> float:
+    e = math.exp(min(x, 0.0))
+    if math.isinf(x):
+        return g * (1.0 if x > 0 else -0.0)
+    by = 1 / (1 + math.exp(-abs(x)))
+    return g * (e * by * (1 + x * by) if x < 0 else by * (1 + x * math.exp(-x) * by))
+
+
+def softplus_grad(g: float, x: float) -> float:
+    """g times the sigmoid"""
+    return g * (math.exp(min(x, 0.0)) / (1 + math.exp(-abs(x))))
+
+
+def mish(x: float) -> float:
+    if x == -math.inf:
+        return -0.0
+    return x * math.tanh(max(x, 0.0) + math.log1p(math.exp(-abs(x))))
+
+
+def mish_grad(g: float, x: float) -> float:
+    """Misra's own form, divided by e**3x where e**x could overflow"""
+    if math.isinf(x):
+        return g * (1.0 if x > 0 else -0.0)
+    e = math.exp(-abs(x))
+    if x > 0:
+        omega = 4 * (x + 1) * e**3 + 4 * e + 1 + e * e * (4 * x + 6)
+        return g * (omega / (2 * e + 1 + 2 * e * e) ** 2)
+    omega = 4 * (x + 1) + 4 * e * e + e**3 + e * (4 * x + 6)
+    return g * (e * (omega / (2 * e + e * e + 2) ** 2))
+
+
 PI = decimal.Decimal("3.14159265358979323846264338327950288419716939937510")
 
 
@@ -325,6 +360,12 @@ CASES: dict[str, list[Case]] = {
     "relu_grad": [Case(lambda g, z: np.where(z > 0, g, 0), pairs)],
     "tanh_grad": [Case(precise(lambda g, z: g * ((1 - z) * (1 + z))), results, ulps=3)],
     "sigmoid_grad": [Case(precise(lambda g, z: g * (z * (1 - z))), results, ulps=3)],
+    "softplus": [Case(precise(lambda x: np.logaddexp(x, 0)), one, ulps=1)],
+    "silu": [Case(np.vectorize(silu, [float]), one, ulps=3)],
+    "mish": [Case(np.vectorize(mish, [float]), one, ulps=1)],
+    "softplus_grad": [Case(np.vectorize(softplus_grad, [float]), results, ulps=1)],
+    "silu_grad": [Case(np.vectorize(silu_grad, [float]), results, ulps=2)],
+    "mish_grad": [Case(np.vectorize(mish_grad, [float]), results, ulps=4)],
     "gelu": [Case(np.vectorize(gelu, [float]), one, ulps=4)],
     "gelu_tanh": [Case(np.vectorize(gelu_tanh, [float]), one, ulps=1)],
     "gelu_grad": [Case(np.vectorize(gelu_grad, [float]), results, ulps=2)],

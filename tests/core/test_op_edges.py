@@ -94,10 +94,10 @@ def by_an_op_inside() -> Any:
 
 
 def by_a_weak_reference() -> Any:
-    """Who has a weak reference may ask for what it names at any time."""
+    """What a weak reference names, another Tensor behind it was computed from."""
     x, holder = leaf(), Holder()
-    y = chain(x, 3)
-    name = weakref.ref(y)
+    y = middle = chain(x, 3)
+    name = weakref.ref(middle)
     for _ in range(LONG):
         y = y + x
     holder.middle = name()

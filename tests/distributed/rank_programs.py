@@ -263,7 +263,7 @@ def same_start():
     tutor.manual_seed(dist.rank())
     model = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3))
     model[1].running_mean.assign(tutor.rand(3))
-    model[0].weight = nn.Parameter(tutor.rand(3, 3)).T.detach().requires_grad_()
+    model[0].weight = nn.Parameter(tutor.rand(3, 3).T)
     dist.DataParallel(model)
     return [t.tolist() for t in nn.state_dict(model).values()], tutor.rand(2).tolist()
 

@@ -27,7 +27,7 @@ HABITS = {
 }
 GENERATED = ("exhaustive.md", "conformance.md", "onnx.md", "kernels.md", "ops.md")
 # docs/pytorch.md: sentences that the comparison with PyTorch quotes; one is in a doctest.
-LEFT = {"', too' at the end": 5, "a leading 'Of'": 1, "'as ever' for as usual": 1}
+LEFT = {"', too' at the end": 4, "a leading 'Of'": 1}
 
 
 def texts() -> list[Path]:

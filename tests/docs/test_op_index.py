@@ -20,7 +20,7 @@ NAMES = [name for of in op_index.families() for name in op_index.members(of)]
 # What no picture of this size shows: a gradient by itself, a decomposition, five operands.
 WITHOUT = {
     "attention", "batch_norm", "bitwise_not", "conv2d_weight", "cross_entropy_grad", "eigh", "fold",
-    "max_pool2d_grad", "place", "qr", "scatter_extreme", "slogdet", "svd",
+    "gru", "lstm", "max_pool2d_grad", "place", "qr", "rnn", "scatter_extreme", "slogdet", "svd",
 }  # fmt: skip
 
 

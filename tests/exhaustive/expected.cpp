@@ -40,6 +40,14 @@ double bent(double any) {
     return (u < 0 ? e : 1.0) / (1.0 + e);
 }
 
+// The sigmoid of x, and where it is neither 0 nor 1; the softplus of x.
+double bounded(double x) { return x < -800 ? -800 : x > 800 ? 800 : x; }
+double sigmoid(double x) {
+    const double e = std::exp(-std::fabs(x));
+    return (x < 0 ? e : 1.0) / (1.0 + e);
+}
+double softplus(double x) { return (x < 0 ? 0 : x) + std::log1p(std::exp(-std::fabs(x))); }
+
 constexpr OfOne OF_ONE[] = {
     {"neg", [](double x) { return -x; }},
     {"abs", [](double x) { return std::fabs(x); }},
@@ -70,11 +78,10 @@ constexpr OfOne OF_ONE[] = {
     {"acosh", [](double x) { return std::acosh(x); }},
     {"atanh", [](double x) { return std::atanh(x); }},
     {"erf", [](double x) { return std::erf(x); }},
-    {"sigmoid",
-     [](double x) {
-         const double e = std::exp(-std::fabs(x));
-         return (x < 0 ? e : 1.0) / (1.0 + e);
-     }},
+    {"sigmoid", sigmoid},
+    {"softplus", softplus},
+    {"silu", [](double x) { return (x < 0 ? bounded(x) : x) * sigmoid(x); }},
+    {"mish", [](double x) { return (x < 0 ? bounded(x) : x) * std::tanh(softplus(x)); }},
     {"gelu", [](double x) { return (x < 0 ? near(x) : x) * below(x); }},
     {"gelu_tanh", [](double x) { return (x < 0 ? near(x) : x) * bent(x); }},
     {"copy", [](double x) { return x; }},
@@ -137,6 +144,17 @@ constexpr OfTwo OF_TWO[] = {
          const double x = near(any), s = bent(x);
          const double slope = 1.5957691216057307117 + 3 * 0.071354816272600248 * (x * x);
          return g * -(-x * slope * (s * (1 - s)) - s);
+     }},
+    {"softplus_grad", [](double g, double x) { return g * sigmoid(x); }},
+    {"silu_grad",
+     [](double g, double any) {
+         const double x = bounded(any), s = sigmoid(x);
+         return g * -(-x * (s * (1 - s)) - s);
+     }},
+    {"mish_grad",
+     [](double g, double any) {
+         const double x = bounded(any), t = std::tanh(softplus(x));
+         return g * -(-x * (sigmoid(x) * (1 - t * t)) - t);
      }},
     {"maximum", maximum},
     {"minimum", [](double x, double y) { return -maximum(-x, -y); }},

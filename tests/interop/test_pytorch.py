@@ -127,13 +127,13 @@ def test_a_state_of_tied_weights_has_both_names() -> None:
         model[1][0].weight = model[0].weight
         both.append(model)
     ours, theirs = both
-    assert theirs.state_dict().keys() - ours.state_dict().keys() == {"1.0.weight"}
+    assert theirs.state_dict().keys() == ours.state_dict().keys() >= {"0.weight", "1.0.weight"}
     assert ours.load_state_dict(theirs.state_dict()) == ([], [])
     assert ours[1][0].weight.tolist() == theirs[0].weight.tolist()
     assert ours.load_state_dict(theirs.state_dict(), strict=False) == ([], [])
     before = ours[0].weight.tolist()
     for wrong in (torch.ones(5, 3), torch.ones(3, 5)):  # two answers to one question
-        with pytest.raises(DataError, match=r"not in the model: \['1\.0\.weight'\]"):
+        with pytest.raises(DataError, match=r"not in the model: \['0\.weight'\]"):
             ours.load_state_dict({**theirs.state_dict(), "1.0.weight": wrong})
     with pytest.raises(DataError, match=r"1\.1\.weight"):
         ours.load_state_dict({**theirs.state_dict(), "1.1.weight": torch.ones(5, 3)})

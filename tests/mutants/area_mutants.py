@@ -183,6 +183,13 @@ AREA_MUTANTS = [
         "a gradient penalty on a network with RMS norm is another one's", "norm",
     ),
     Mutant(
+        "the second derivative of group_norm forgets the weight", NORM,
+        "h, a = away / root, (g * w.unsqueeze(-1)).reshape(rows)",
+        "h, a = away / root, g.reshape(rows)",
+        "ops/test_ops.py::test_derivatives_of_first_and_second_order",
+        "a gradient penalty on a network with group norm is another one's", "group_norm",
+    ),
+    Mutant(
         "half floats are not widened for a batch norm's second derivative", NORM,
         "dtype, g, x, w = x.buf.dtype, wide(g), wide(x), wide(w)\n        axes = (0, 2)",
         "dtype = x.buf.dtype\n        axes = (0, 2)",

@@ -82,6 +82,8 @@ def test_conv_transpose_is_the_derivative_of_conv(setting):
         ((2,), (3,), (2,), (1,)),
         ((1, 2), (2, 3), (1, 2), (0, 1)),
         ((3, 1), (1, 2), (2, 1), (1, 0)),
+        ((4, 5), (2, 4), (3, 1), (0, 1)),  # phases of no tap; taps that share a factor with steps
+        ((6, 2), (4, 4), (0, 3), (3, 0)),
         ((1, 2, 3), (1, 1, 1), (0, 0, 0), (0, 0, 0)),
         ((3, 1, 2), (1, 2, 3), (2, 1, 2), (0, 0, 1)),
     ],
@@ -111,6 +113,7 @@ def test_derivatives_of_windows():
     gradcheck(lambda x: F.max_pool2d(x, 3, 2, 1, ceil_mode=True), apart)
     gradcheck(lambda x: F.avg_pool2d(x, 3, 2, 1, ceil_mode=True), x)
     gradcheck(lambda x: F.adaptive_avg_pool2d(x, (2, 3)), x)
+    gradcheck(lambda x: F.adaptive_avg_pool2d(x, 1), x)
 
 
 @pytest.mark.parametrize("shape", [(5,), (2, 5), (2, 3, 5), (0, 5)])
@@ -350,6 +353,8 @@ def test_nll_loss_is_the_second_half_of_cross_entropy():
         (lambda: F.max_pool2d(Tensor.zeros(1, 1, 5, 5), 2, padding=2), ShapeError, "half a window"),
         (lambda: F.conv_transpose2d(Tensor.zeros(1, 1, 5, 5), Tensor.zeros(1, 1, 3, 3),
                                     output_padding=1), ShapeError, "smaller"),
+        (lambda: F.conv_transpose2d(Tensor.zeros(1, 1, 0, 5), Tensor.zeros(1, 1, 1, 1)),
+         ShapeError, "sizes of 1 or more"),
         (lambda: F.huber_loss(Tensor(X), Tensor(Y), delta=0), DomainError, "above 0"),
         (lambda: Tensor([3]).one_hot(3), OutOfRangeError, "0 to 2"),
     ],

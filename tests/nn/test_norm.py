@@ -197,6 +197,7 @@ NORMS = {
     "layer_norm": lambda x, w: F.layer_norm(x, (64,), w),
     "rms_norm": lambda x, w: F.rms_norm(x, (64,), w),
     "batch_norm": lambda x, w: F.batch_norm(x, None, None, w, None, True),
+    "group_norm": lambda x, w: F.group_norm(x, 4, w),
 }
 
 
@@ -212,6 +213,36 @@ def test_a_gradient_of_half_floats_is_the_same_if_it_can_be_differentiated(name)
     for one, other in zip(plain, tutor.grad(loss, (x, w), create_graph=True), strict=True):
         one, other = (t.detach().cast("float32").numpy() for t in (one, other))
         np.testing.assert_allclose(other, one, 0, 2e-3 * abs(one).max())
+
+
+@pytest.mark.parametrize("affine", [True, False])
+@pytest.mark.parametrize(
+    ("shape", "groups"), [((3, 6), 2), ((2, 6, 5), 3), ((2, 4, 3, 17), 4), ((1, 8, 20, 20), 1)]
+)
+def test_group_norm_is_a_layer_norm_of_each_group(shape, groups, affine):
+    """Values and gradients, from places first and places last; groups of one channel and of all."""
+    numbers = rng.normal(size=shape) + 3
+    given = [rng.normal(size=shape[1]) for _ in range(2)] if affine else []
+    g = Tensor(rng.normal(size=shape))
+
+    def composed(x, *affine):
+        rows = x.reshape((shape[0], groups, -1))
+        z = F.layer_norm(rows, rows.shape[-1]).reshape(shape)
+        w, b = [t.reshape(-1, *[1] * (len(shape) - 2)) for t in affine] or (1.0, 0.0)
+        return z * w + b
+
+    last = (0, *range(2, len(shape)), 1)
+    for turned in (False, True):
+        found = []
+        for f in (lambda x, *affine: F.group_norm(x, groups, *affine), composed):
+            x = Tensor(numbers.transpose(last).copy() if turned else numbers, requires_grad=True)
+            seen = x.permute(0, len(shape) - 1, *range(1, len(shape) - 1)) if turned else x
+            affines = [Tensor(t, requires_grad=True) for t in given]
+            z = f(seen, *affines)
+            (z * g).sum().backward()
+            found.append([t.detach().numpy() for t in (z, *[t.grad for t in (x, *affines)])])
+        for ours, parts in zip(*found, strict=True):
+            np.testing.assert_allclose(ours, parts, 1e-9, 1e-10)
 
 
 @pytest.mark.parametrize("dropped", [0.0, 1e-12])

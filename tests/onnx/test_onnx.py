@@ -164,6 +164,8 @@ MODELS: dict[str, tuple[Any, Tensor]] = {
     "gpt": (GPT(), LETTERS),
     "lstm": (nn.LSTM(4, 5, batch_first=True), X),
     "gru": (nn.GRU(4, 3, num_layers=2, batch_first=True), X),
+    "rnn": (nn.RNN(4, 3, batch_first=True, bidirectional=True), X),
+    "rnn, relu": (nn.RNN(4, 3, batch_first=True, nonlinearity="relu"), X),
     "encoder": (nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), X),
 }  # fmt: skip
 
@@ -242,7 +244,7 @@ def test_every_op_is_written_or_said_not_to_be() -> None:
     left_out = """
         add_at argsort_of atan2 copysign cross_entropy cross_entropy_grad conv2d_weight cummax
         diagonal fold max_pool2d_grad nonzero relu_grad scatter_extreme sigmoid_grad tanh_grad
-        gelu_grad gelu_tanh_grad
+        gelu_grad gelu_tanh_grad softplus_grad silu_grad mish_grad
         bitwise_left_shift bitwise_right_shift attention_grad
         transfer batch_norm dropout
     """  # the last two are for training: evaluated, they are other ops, or none

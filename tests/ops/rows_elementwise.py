@@ -25,6 +25,11 @@ def bent_slope(x: np.ndarray) -> np.ndarray:
     return (1 + tanh) / 2 + x / 2 * (1 - tanh * tanh) * root * (1 + 3 * 0.044715 * x * x)
 
 
+def mish_slope(x):
+    t = np.tanh(np.log1p(np.exp(x)))
+    return t + x * (1 - t * t) / (1 + np.exp(-x))
+
+
 CASES = [
     Case("add", lambda x, y: x + y, ((3, 4), (3, 4)), np.add),
     Case("add", lambda x, y: x + y, ((3, 1), (2, 1, 4)), np.add),
@@ -112,6 +117,12 @@ CASES = [
          lambda x, y: x * ((1 + erf(y / math.sqrt(2))) / 2 + y * density(y))),
     Case("gelu_tanh_grad", lambda x, y: apply("gelu_tanh_grad", x, y), ((3, 4), (4,)),
          lambda x, y: x * bent_slope(y)),
+    Case("softplus_grad", lambda x, y: apply("softplus_grad", x, y), ((3, 4), (4,)),
+         lambda x, y: x / (1 + np.exp(-y))),
+    Case("silu_grad", lambda x, y: apply("silu_grad", x, y), ((3, 4), (4,)),
+         lambda x, y: x * (1 + y / (1 + np.exp(y))) / (1 + np.exp(-y))),
+    Case("mish_grad", lambda x, y: apply("mish_grad", x, y), ((3, 4), (4,)),
+         lambda x, y: x * mish_slope(y)),
     Case("mul_add", lambda x, y, w: apply("mul_add", x, y, w), ((2, 3, 4), (3, 1), (3, 1)),
          lambda x, y, w: x * y + w),
     Case("mul_add", lambda x, y, w: apply("mul_add", x, y, w), ((4,), (3, 4), (3, 1)),

@@ -247,6 +247,28 @@ GELUS = {
 }
 
 
+SMOOTH = {
+    "softplus": lambda x: x.logaddexp(0.0),
+    "silu": lambda x: x * x.sigmoid(),
+    "mish": lambda x: x * x.logaddexp(0.0).tanh(),
+}
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_a_smooth_relu_equals_its_composed_form(name):
+    """Its kernel, that of its derivative, and the derivative of that."""
+    grid = np.concatenate([np.linspace(-30, 30, 241), np.random.default_rng(0).normal(size=50)])
+    g, found = Tensor(np.linspace(-2, 2, grid.size)), []
+    for f in (lambda x: getattr(x, name)(), SMOOTH[name]):
+        x = Tensor(grid, requires_grad=True)
+        z = f(x)
+        (slope,) = tutor.grad((z * g).sum(), (x,), create_graph=True)
+        (bend,) = tutor.grad((slope * g).sum(), (x,))
+        found.append([t.detach().numpy() for t in (z, slope, bend)])
+    for ours, composed in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, composed, rtol=1e-9, atol=1e-15)
+
+
 @pytest.mark.parametrize("form", GELUS)
 def test_gelu_equals_its_composed_form(form):
     """Its kernel, that of its derivative, and the derivative of that; 1 + tanh keeps an absolute

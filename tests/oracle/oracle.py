@@ -65,7 +65,7 @@ def draw(shapes: tuple, values: str) -> Answer:
 
 def spaced(a: np.ndarray) -> np.ndarray:
     """a with other numbers between: spaced(a)[1::2, ..., 1::2] is a."""
-    wide = np.full([2 * n + 1 for n in a.shape], 77.0)
+    wide = np.full([2 * n + 1 for n in a.shape], 77, a.dtype)
     wide[(slice(1, None, 2),) * a.ndim] = a
     return wide
 

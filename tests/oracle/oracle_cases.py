@@ -46,6 +46,9 @@ GRADIENTS = {  # of a result z, given that of what it leads to, g
     "sigmoid_grad": lambda g, z: g * z * (1 - z),
     "gelu_grad": lambda g, x: slope_of(lambda y: theirs.gelu(y), g, x),
     "gelu_tanh_grad": lambda g, x: slope_of(lambda y: theirs.gelu(y, approximate="tanh"), g, x),
+    "softplus_grad": lambda g, x: slope_of(theirs.softplus, g, x),
+    "silu_grad": lambda g, x: slope_of(theirs.silu, g, x),
+    "mish_grad": lambda g, x: slope_of(theirs.mish, g, x),
 }
 ACTIVATIONS = {  # name: parameters
     "silu": ({},), "gelu": ({}, {"approximate": "tanh"}), "elu": ({}, {"alpha": 0.5}),

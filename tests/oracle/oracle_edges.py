@@ -167,7 +167,10 @@ CHOICES = [
     Edge("relu6", method("relu6"), ([0.0, 3.0, 6.0, inf, -inf],), theirs.relu6),
     Edge("relu6", method("relu6"), ([nan],), theirs.relu6, 0),
     *[Edge(n, method(n), ([0.0, -0.0, 2.0, inf, -inf],), getattr(theirs, n), 1)
-      for n in ("elu", "leaky_relu", "softplus", "silu")],
+      for n in ("elu", "leaky_relu", "softplus")],
+    *[Edge(n, method(n), ([0.0, -0.0, 2.0],), getattr(theirs, n), 1) for n in ("silu", "mish")],
+    *[Edge(n, method(n), ([inf, -inf],), getattr(theirs, n), 1, GELU, [inf, -0.0], [[1.0, -0.0]])
+      for n in ("silu", "mish")],
     Edge("gelu", method("gelu"), ([0.0, -0.0, 2.0],), theirs.gelu),
     Edge("gelu", method("gelu"), ([inf, -inf],), theirs.gelu, 1, GELU, [inf, -0.0], [[1.0, -0.0]]),
     *[Edge(n, method(n), ([800.0, -800.0, 30.0, -30.0],), getattr(theirs, n), 2)
@@ -176,8 +179,9 @@ CHOICES = [
          lambda x: theirs.leaky_relu(x, 0.0)),
     *[Edge(n, method(n), ([0.0, -0.0, 2.0, 1e3, -1e3],), getattr(theirs, n), 1)
       for n in ("selu", "celu", "mish", "logsigmoid", "softsign", "tanhshrink")],
+    Edge("mish", method("mish"), ([nan],), theirs.mish, 0),
     *[Edge(n, method(n), (x,), getattr(theirs, n), 0)
-      for n in ("selu", "celu", "mish", "logsigmoid", "softsign", "tanhshrink", "hardsigmoid",
+      for n in ("selu", "celu", "logsigmoid", "softsign", "tanhshrink", "hardsigmoid",
                 "hardswish", "hardshrink", "softshrink") for x in ([inf, -inf], [nan])],
     Edge("hardsigmoid", method("hardsigmoid"), ([-3.0, 3.0, 0.0],), theirs.hardsigmoid, 0),
     Edge("hardswish", method("hardswish"), ([-3.0, 3.0, 0.0],), theirs.hardswish, 1),

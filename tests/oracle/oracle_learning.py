@@ -157,10 +157,38 @@ def network(f, target):
     return loss
 
 
+def by_cells(step, wx, start):
+    """The states of a recurrent layer, by a cell of PyTorch's that reads W x itself: W is 1."""
+    found, eye = [], torch.eye(wx[0, 0].numel(), dtype=wx.dtype)
+    for x in wx:
+        start = step(x.flatten(1), start, eye)
+        found.append(start)
+    return found
+
+
+def lstm(wx, u, start):
+    u = u.flatten(0, 1)
+    found = by_cells(lambda x, s, eye: torch.lstm_cell(x, s, eye, u), wx, tuple(start))
+    return torch.stack([torch.stack(part) for part in zip(*found, strict=True)])
+
+
+def gru(wx, u, b, start):
+    u, b, none = u.flatten(0, 1), b.flatten(), torch.zeros_like(b.flatten())
+    return torch.stack(by_cells(lambda x, s, eye: torch.gru_cell(x, s, eye, u, none, b), wx, start))
+
+
+RECURRENT = [
+    Case("rnn", lambda wx, u, start: apply("rnn", wx, u, start), ((3, 2, 4), (4, 4), (2, 4)),
+         lambda wx, u, start: torch.stack(
+             by_cells(lambda x, s, eye: torch.rnn_tanh_cell(x, s, eye, u), wx, start))),
+    Case("lstm", lambda *xs: apply("lstm", *xs), ((3, 2, 4, 3), (4, 3, 3), (2, 2, 3)), lstm),
+    Case("gru", lambda *xs: apply("gru", *xs), ((3, 2, 3, 4), (3, 4, 4), (3, 4), (2, 4)), gru),
+]  # fmt: skip
+
 NETWORKS = [
     Case("attention", attention, ((2, 3, 4), (4, 4), (4, 4), (4, 4), (4,), (4,))),
     Case("network", network(ours, tutor.Tensor([2, 0])),
          ((2, 1, 5, 4), (2, 1, 3, 3), (2,), (3, 8), (3,)), network(theirs, torch.tensor([2, 0]))),
 ]  # fmt: skip
 
-LEARNING = [*WINDOWS, *LOSSES, *NETWORKS]
+LEARNING = [*WINDOWS, *LOSSES, *RECURRENT, *NETWORKS]

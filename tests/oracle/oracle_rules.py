@@ -9,7 +9,7 @@ from oracle_rows import Edge
 import tutor
 
 at = torch.tensor
-BOOLS = "`any` and `all` are bools, of uint8, too."
+BOOLS = "`any` and `all` of uint8 are bools."
 CLAMPED = "`hardtanh` of integers keeps bounds that are no whole numbers."
 ROWS = [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
 

@@ -676,7 +676,7 @@ REFUSED: dict[str, tuple[Callable[..., Any], str]] = {
     "if": (branches, "yes or no"),
     "print": (prints, "text"),
     "tolist": (lists, "tolist"),
-    "mask": (masks, "item()"),
+    "mask": (masks, "the shape of t[mask]"),
     "count": (counts, "kept.count"),
     "log": (logs, "kept.log"),
     "set": (schedules, "to write an item"),

@@ -59,7 +59,7 @@ def exploding(case: Case) -> None:
 
 
 def unused(case: Case) -> None:
-    case.model.extra = nn.Linear(2, 2)
+    case.model.extra = [nn.Linear(2, 2)]  # in a list it is no layer of the Sequential
 
 
 def probabilities(case: Case) -> None:

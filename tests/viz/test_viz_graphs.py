@@ -31,12 +31,25 @@ def diamond():
 
 def test_the_listing_of_the_first_graph():
     x = Tensor([3.0], requires_grad=True)
-    y = (x + 2) * 3
+    with tutor.keep_graph():
+        y = (x + 2) * 3
     assert str(tutor.graph(y, names={"x": x, "y": y})) == (
         "y = Mul -> [15.0]\n|-- Add -> [5.0]\n|   |-- x = [3.0]\n|   `-- 2.0\n`-- 3.0"
     )
     y.backward()
     assert x.grad.tolist() == [3.0]
+
+
+def test_numbers_that_nobody_has_kept_are_left_out_and_a_note_says_so():
+    x = Tensor([3.0], requires_grad=True)
+    y = (x + 2) * 3
+    assert str(tutor.graph(y)) == (
+        "Mul -> [15.0]\n|-- Add -> shape (1,)\n|   |-- [3.0]  (requires grad)\n|   `-- 2.0\n"
+        "`-- 3.0\n(numbers that backward does not need are gone: compute in"
+        " `with tutor.keep_graph():`)"
+    )
+    h = x + 2
+    assert "gone" not in str(tutor.graph(h * 3))
 
 
 def test_what_is_used_twice_is_listed_once():
@@ -54,7 +67,9 @@ def test_what_is_used_twice_is_listed_once():
 
 def test_larger_tensors_are_listed_by_their_shapes():
     w = Tensor.ones(3, 4, requires_grad=True)
-    listing = str(tutor.graph((Tensor.ones(2, 3) @ w).relu().sum()))
+    with tutor.keep_graph():
+        y = (Tensor.ones(2, 3) @ w).relu().sum()
+    listing = str(tutor.graph(y))
     assert listing == (
         "Sum -> 24.0\n"
         "`-- ReLU -> shape (2, 4)\n"

@@ -85,7 +85,7 @@ def flatten(data: Any, depth: int = 0) -> tuple[list[Any], tuple[int, ...]]:
         )
     if isinstance(data, range):
         _check_room(data)
-    if all(isinstance(item, NUMBERS) for item in data):  # the innermost list: no recursion
+    if all(issubclass(kind, NUMBERS) for kind in set(map(type, data))):  # innermost: no recursion
         return list(data), (len(data),)
     numbers: list[Any] = []
     inner: tuple[int, ...] | None = None
@@ -118,7 +118,7 @@ def _check_room(numbers: range) -> None:
 def pack(numbers: Sequence[Any], dtype: DType) -> bytes:
     """`numbers` as bytes of `dtype`; floats round to nearest, and to +-inf beyond the range."""
     if dtype.is_integer:
-        for number in numbers:
+        for number in numbers if set(map(type, numbers)) != {int} else ():
             if isinstance(number, float) and not number.is_integer():
                 raise NumberRangeError(
                     f"{number} as {dtype.name}",

@@ -64,6 +64,15 @@ def stale(op: Any, state_of: Callable[[Any], tuple[Any, ...]]) -> GraphError:
     )
 
 
+def not_kept(count: int) -> GraphError:
+    return GraphError(
+        f"the numbers of an op's input, {count} in all",
+        "nobody has kept them: a graph remembers what made an input, its shape and its dtype, and"
+        " the numbers only where a derivative needs them",
+        "keep the tensor itself, or compute in `with tutor.keep_graph():`, which keeps all inputs",
+    )
+
+
 def gradient_changed(who: str) -> GraphError:
     return GraphError(
         f"{who}, given a gradient",
@@ -90,7 +99,7 @@ def wrong_shape(op: Any, x: Any, gx: Any) -> ShapeError:
 
 def wrong_dtype(op: Any, x: Any, gx: Any) -> DTypeError:
     return DTypeError(
-        f"the gradient of {type(op).__name__} for an input of {x.buf.dtype.name}",
+        f"the gradient of {type(op).__name__} for an input of {x.dtype.name}",
         f"its backward returned {gx.buf.dtype.name}",
         "cast it to the input's dtype",
     )

@@ -6,3 +6,6 @@ import sys
 
 # On WebAssembly, in a browser, Python has no threads, processes or sockets.
 THREADS = sys.platform not in ("emscripten", "wasi")
+
+# macOS has a fork, too, but one that its own libraries do not survive.
+FORKS = sys.platform == "linux"

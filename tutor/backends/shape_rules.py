@@ -165,14 +165,24 @@ LETTERS = {
     "channel_norm": "x (k, n, m), weight (n), bias (n), mean (n), var (n) -> (k, n, m)",
     "channel_norm_grad": "g (k, n, m), x (k, n, m), weight (n), mean (n), var (n), dw (n), db (n) "
     "-> (k, n, m)",
+    "rnn": "wx (l, n, h), u (h, h), start (n, h) -> (l, n, h)",
+    "rnn_grad": "g (l, n, h), u (h, h), z (l, n, h), dstart (n, h) -> (l, n, h)",
+    "lstm": "wx (l, n, 4, h), u (4, h, h), start (2, n, h), gates (k, n, 4, h) -> (2, l, n, h)",
+    "lstm_grad": "g (2, l, n, h), u (4, h, h), start (2, n, h), z (2, l, n, h), "
+    "gates (l, n, 4, h), dstart (2, n, h) -> (l, n, 4, h)",
+    "gru": "wx (l, n, 3, h), u (3, h, h), bias (3, h), start (n, h), gates (k, n, 4, h) "
+    "-> (l, n, h)",
+    "gru_grad": "g (l, n, h), u (3, h, h), start (n, h), z (l, n, h), gates (l, n, 4, h), "
+    "da (l, n, 3, h), dstart (n, h) -> (l, n, 3, h)",
 }
-OPERAND = re.compile(r"(\w*) ?\((\*|\.\.\.|)([a-z, ]*)\)")  # name (leading axes, letters)
+OPERAND = re.compile(r"(\w*) ?\((\*|\.\.\.|)([a-z0-9, ]*)\)")  # name (leading axes, letters)
 
 
 class Letters:
     """A rule in letters, such as "x (..., k), weight (n, k), bias (n) -> (..., n)".
 
-    A letter is the same size wherever it occurs. Before the letters there may be any number of
+    A letter is the same size wherever it occurs, a digit always that size, as the 4 gates of an
+    LSTM. Before the letters there may be any number of
     leading axes: `...` are the same in all operands, `*` are stretched to one shape. Operands at
     the end may be missing, as the bias of a layer without one. (NumPy writes the signatures of
     its generalized ufuncs like this.)
@@ -182,7 +192,7 @@ class Letters:
         found = [*OPERAND.finditer(text)]
         self.texts = [part[0] for part in found]
         *self.operands, self.result = [
-            (part[1], part[2], re.findall("[a-z]", part[3])) for part in found
+            (part[1], part[2], re.findall("[a-z0-9]", part[3])) for part in found
         ]
 
     def __call__(self, _: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
@@ -196,7 +206,8 @@ class Letters:
                 raise self._misfit(name, shapes, found)
             leads += [shape[:rest]] if leading else []
             for letter, size in zip(letters, shape[rest:], strict=True):
-                known, first = sizes.setdefault(letter, (size, operand))
+                stated = (int(letter), "the rule") if letter.isdigit() else (size, operand)
+                known, first = sizes.setdefault(letter, stated)
                 if known != size:
                     found = f"{letter} is {known} in {first} and {size} in {operand}"
                     raise self._misfit(name, shapes, found)

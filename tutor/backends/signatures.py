@@ -43,6 +43,9 @@ INTEGERS = tuple(d for d in TABLE if d.is_integer)
 BITS = (bool_, *INTEGERS)
 FLOATS = tuple(d for d in TABLE if d.is_float)
 
+AXIS = ("axis",)
+STEPS = ("stride_h", "stride_w", "dilation_h", "dilation_w")  # of a window
+
 
 class Signature(NamedTuple):
     name: str
@@ -98,6 +101,9 @@ TABLE_OF_KERNELS = (
     Signature("gelu", "TT", FLOATS, "ulp(4)", "z = x P(X <= x), X standard normal; -0 at -inf"),
     Signature("gelu_tanh", "TT", FLOATS, "ulp(1)",
         "z = x / (1 + e**-(2 sqrt(2/pi) (x + 0.044715 x**3))); -0 at -inf"),
+    Signature("softplus", "TT", FLOATS, "ulp(1)", "z = ln(1 + e**x)"),
+    Signature("silu", "TT", FLOATS, "ulp(3)", "z = x / (1 + e**-x); -0 at -inf"),
+    Signature("mish", "TT", FLOATS, "ulp(1)", "z = x tanh(ln(1 + e**x)); -0 at -inf"),
     Signature("copy", "TT", ALL, "exact", "z = x", work="moves"),
     Signature("cast", "*T", ALL, "exact",
         "z = x in out's dtype: floats round to nearest even, float to integer cuts towards 0 "
@@ -131,10 +137,11 @@ TABLE_OF_KERNELS = (
     Signature("relu_grad", "TTT", FLOATS, "exact", "d = g if z > 0 else 0; ins = (g, z)"),
     Signature("tanh_grad", "TTT", FLOATS, "ulp(3)", "d = g * (1 - z) * (1 + z); ins = (g, z)"),
     Signature("sigmoid_grad", "TTT", FLOATS, "ulp(3)", "d = g * (z * (1 - z)); ins = (g, z)"),
-    Signature("gelu_grad", "TTT", FLOATS, "ulp(1)",
-        "d = g times the slope of gelu at x; ins = (g, x)"),
-    Signature("gelu_tanh_grad", "TTT", FLOATS, "ulp(1)",
-        "d = g times the slope of gelu_tanh at x; ins = (g, x)"),
+    Signature("gelu_grad", "TTT", FLOATS, "ulp(1)", "d = g * gelu'(x); ins = (g, x)"),
+    Signature("gelu_tanh_grad", "TTT", FLOATS, "ulp(1)", "d = g * gelu_tanh'(x); ins = (g, x)"),
+    Signature("softplus_grad", "TTT", FLOATS, "ulp(1)", "d = g * softplus'(x); ins = (g, x)"),
+    Signature("silu_grad", "TTT", FLOATS, "ulp(1)", "d = g * silu'(x); ins = (g, x)"),
+    Signature("mish_grad", "TTT", FLOATS, "ulp(1)", "d = g * mish'(x); ins = (g, x)"),
     Signature("bitwise_and", "TTT", BITS, "exact", "z = x & y, bit by bit"),
     Signature("bitwise_or", "TTT", BITS, "exact", "z = x | y, bit by bit"),
     Signature("bitwise_xor", "TTT", BITS, "exact", "z = x ^ y, bit by bit"),
@@ -154,27 +161,23 @@ TABLE_OF_KERNELS = (
         "z = x * y + w; the product is rounded, then the sum: of 16-bit floats to float32, then z"),
     Signature("where", "TbTT", ALL, "exact", "z = x if cond else y", work="moves"),
     # ---- reductions: out.shape is x's without the axes in `axis` ---------------------------------
-    Signature("sum", "ST", ALL, "sum", "z = sum of x over axis; 0 where empty", ("axis",),
-        form="reduce"),
-    Signature("prod", "ST", ALL, "sum", "z = product of x over axis; 1 where empty", ("axis",),
-        form="reduce"),
-    Signature("mean", "TT", FLOATS, "sum", "z = sum of x / count; nan where empty", ("axis",),
-        form="reduce"),
-    Signature("max", "TT", ALL, "exact", "z = largest; nan if any is nan", ("axis",),
+    Signature("sum", "ST", ALL, "sum", "z = sum over axis; 0 where empty", AXIS, form="reduce"),
+    Signature("prod", "ST", ALL, "sum", "z = product over axis; 1 if empty", AXIS, form="reduce"),
+    Signature("mean", "TT", FLOATS, "sum", "z = sum / count; nan where empty", AXIS, form="reduce"),
+    Signature("max", "TT", ALL, "exact", "z = largest; nan if any is nan", AXIS,
         form="reduce", work="chooses"),
-    Signature("min", "TT", ALL, "exact", "z = smallest; nan if any is nan", ("axis",),
+    Signature("min", "TT", ALL, "exact", "z = smallest; nan if any is nan", AXIS,
         form="reduce", work="chooses"),
     Signature("argmax", "iT", ALL, "exact",
-        "z = position of the first largest, row-major over axis; the first nan wins", ("axis",),
+        "z = position of the first largest, row-major over axis; the first nan wins", AXIS,
         form="reduce", work="chooses"),
     Signature("argmin", "iT", ALL, "exact",
-        "z = position of the first smallest, row-major over axis; the first nan wins", ("axis",),
+        "z = position of the first smallest, row-major over axis; the first nan wins", AXIS,
         form="reduce", work="chooses"),
     # ---- scans: along the one axis, each element depends on those before it ----------------------
     Signature("scan", "TTT", NUMBERS, "sum",
-        "z_0 = y_0, z_i = x_i * z_(i-1) + y_i along axis; integers wrap", ("axis",), form="scan"),
-    Signature("cummax", "TT", ALL, "exact", "z_i = largest of x_0 ... x_i; nan stays", ("axis",),
-        form="scan"),
+        "z_0 = y_0, z_i = x_i * z_(i-1) + y_i along axis; integers wrap", AXIS, form="scan"),
+    Signature("cummax", "TT", ALL, "exact", "z_i = max(x_0 ... x_i); nan stays", AXIS, form="scan"),
     Signature("argsort", "iT", ALL, "exact",
         "z = the positions along axis that bring x into rising (descending: falling) order; "
         "equals keep theirs, nan is above all", ("axis", "descending"), form="scan"),
@@ -188,43 +191,37 @@ TABLE_OF_KERNELS = (
     Signature("conv2d", "TTT", FLOATS, "sum",
         "z[n,o,p,q] = sum_c,i,j x[n,c,p*stride_h+i*dilation_h,q*stride_w+j*dilation_w] * "
         "w[o,c,i,j]; w (O, C/groups, K, L), each group of outputs sees its own group of channels",
-        ("stride_h", "stride_w", "dilation_h", "dilation_w", "groups"), form="conv"),
+        (*STEPS, "groups"), form="conv"),
     Signature("conv2d_weight", "TTT", FLOATS, "sum",
         "z[o,c,i,j] = sum_n,p,q x[n,c,p*stride_h+i*dilation_h,...] * g[n,o,p,q]: the gradient of "
-        "conv2d for w; ins = (x, g)",
-        ("stride_h", "stride_w", "dilation_h", "dilation_w", "groups"), form="conv_weight"),
+        "conv2d for w; ins = (x, g)", (*STEPS, "groups"), form="conv_weight"),
     Signature("max_pool2d", "TT", ALL, "exact",
         "z[n,c,p,q] = largest of x[n,c,p*stride_h+i*dilation_h,...], i < size_h, j < size_w; nan "
-        "if any is nan",
-        ("size_h", "size_w", "stride_h", "stride_w", "dilation_h", "dilation_w"), form="pool"),
+        "if any is nan", ("size_h", "size_w", *STEPS), form="pool"),
     Signature("max_pool2d_grad", "TTTT", FLOATS, "sum",
         "z = 0, then each window of x shares its g evenly among its elements that equal its "
-        "largest m; ins = (x, m, g)",
-        ("size_h", "size_w", "stride_h", "stride_w", "dilation_h", "dilation_w"), form="pool_grad"),
+        "largest m; ins = (x, m, g)", ("size_h", "size_w", *STEPS), form="pool_grad"),
     # ---- moving and indexing ---------------------------------------------------------------------
-    Signature("pad", "TT", ALL, "exact",
-        "z = value everywhere, x written from index `before` on", ("before", "value"),
-        form="pad", work="moves"),
-    Signature("cat", "TT+", ALL, "exact", "z = the inputs one after another along axis", ("axis",),
+    Signature("pad", "TT", ALL, "exact", "z = value, and x from index `before` on",
+        ("before", "value"), form="pad", work="moves"),
+    Signature("cat", "TT+", ALL, "exact", "z = the inputs one after another along axis", AXIS,
         form="cat", work="moves"),
     Signature("gather", "TTi", ALL, "exact",
         "z[.., i, ..] = x[.., index[.., i, ..], ..] along axis; any other index raises "
-        "OutOfRangeError, here and below", ("axis",),
-        form="gather", work="moves"),
+        "OutOfRangeError, here and below", AXIS, form="gather", work="moves"),
     Signature("scatter_add", "TTiT", ALL, "sum",
         "z = x, then z[..., index[..., i, ...], ...] += src[..., i, ...] along axis, in "
-        "row-major order of src; bools or", ("axis",), form="scatter"),
+        "row-major order of src; bools or", AXIS, form="scatter"),
     Signature("scatter", "TTiT", ALL, "exact",
         "z = x, then z[..., index[..., i, ...], ...] = src[..., i, ...] along axis, in row-major "
-        "order of src: the last one stays", ("axis",), form="scatter", work="moves"),
+        "order of src: the last one stays", AXIS, form="scatter", work="moves"),
     Signature("nonzero", "ib", (bool_,), "exact", "z = the positions of what is true in x, row-"
         "major; out has as many elements as there are", form="nonzero"),
     Signature("index_select", "TTi", ALL, "exact",
-        "z = the slices of x at the 1-D index along axis", ("axis",),
-        form="index_select", work="moves"),
+        "z = the slices of x at the 1-D index along axis", AXIS, form="index_select", work="moves"),
     # ---- fused: each replaces a composition that its test keeps as the oracle --------------------
-    Signature("softmax", "TT", FLOATS, "sum", "z = e**(x - max) / sum e**(x - max)", ("axis",)),
-    Signature("log_softmax", "TT", FLOATS, "sum", "z = x - max - ln sum e**(x - max)", ("axis",)),
+    Signature("softmax", "TT", FLOATS, "sum", "z = e**(x - max) / sum e**(x - max)", AXIS),
+    Signature("log_softmax", "TT", FLOATS, "sum", "z = x - max - ln sum e**(x - max)", AXIS),
     Signature("cross_entropy", "TTi", FLOATS, "sum",
         "l = ln sum_j e**x_j - x_t for each row of x (..., classes) and target t (...); z = "
         "scale * l, or scale * sum l where out is 0-d", ("scale",), form="cross_entropy"),
@@ -246,6 +243,11 @@ TABLE_OF_KERNELS = (
         "mean, var)", ("eps",), form="channel_norm", results=3),
     Signature("batch_norm_grad", "TTTTCCTT", FLOATS, "sum", "the gradients of batch_norm; ins = "
         "(g, x, w, mean, var, dw, db)", ("eps",), form="channel_norm_grad", results=3),
+    Signature("group_norm", "TTTT", FLOATS, "sum", "z = h w + b as in layer_norm, for each group "
+        "of ceil(n / groups) channels, the last may have less, of each example of x (k, n, m); "
+        "ins = (x, w, b)", ("eps", "groups"), form="channel_norm"),
+    Signature("group_norm_grad", "TTTTTT", FLOATS, "sum", "the gradients of group_norm; ins = "
+        "(g, x, w, dw, db)", ("eps", "groups"), form="channel_norm_grad", results=3),
     Signature("attention", "TTTTTC", FLOATS, "sum",
         "z = softmax(scale * q kᵀ + mask) v over the last two axes; if causal, row i sees keys 0 "
         "to i; a row that sees none is 0. ins = (q, k, v, mask, logs), where logs <- ln sum "
@@ -254,15 +256,26 @@ TABLE_OF_KERNELS = (
         "out = dq, dk and dv are the gradients of attention for q, k and v, given g, that of its "
         "result z; ins = (g, q, k, v, mask, z, logs, dk, dv)", ("scale", "causal"),
         form="attention_grad", results=3),
+    Signature("rnn", "TTTT", FLOATS, "sum", "h_t = tanh(wx_t + U h_(t-1)), or relu, at each place",
+        ("relu",), form="rnn"),
+    Signature("rnn_grad", "TTTTT", FLOATS, "sum", "its gradients for wx and start, given g",
+        ("relu",), form="rnn_grad", results=2),
+    Signature("lstm", "TTTTT", FLOATS, "sum", "c_t = f c_(t-1) + i g, h_t = o tanh(c_t); i, f, o "
+        "are sigmoid(a), g tanh(a), a = wx_t + U h_(t-1); gates <- i, f, g, o, as many places as "
+        "fit, then the last", form="lstm", results=2),
+    Signature("lstm_grad", "TTTTTTT", FLOATS, "sum", "as rnn_grad", form="lstm_grad", results=2),
+    Signature("gru", "TTTTTT", FLOATS, "sum", "h_t = n + z (h_(t-1) - n); r, z = sigmoid(wx_t + a),"
+        " n = tanh(wx_t + r a), a = U h_(t-1) + b; gates <- r, z, the last a, n, as in lstm",
+        form="gru", results=2),
+    Signature("gru_grad", "TTTTTTTT", FLOATS, "sum", "and da of a", form="gru_grad", results=3),
     Signature("fused", "T*+", ALL, "sum",
         "o0, o1, ... = what `code`, a chain of elementwise kernels, makes of i0, i1, ... (see "
         "tutor/backends/bytecode.py): out is o0, the last results - 1 inputs are o1 and on; it may "
         "begin with a product, and o0 may be reduced over axis", ("code", "results", "axis"),
         form="fused"),
     # ---- optimizer steps: `out` (and the state) are read and updated in place --------------------
-    Signature("descend", "TTdd", FLOATS, "sum",
-        "p <- p - lr * (g + weight_decay * p), with p = out, ins = (g, lr, weight_decay)",
-        form="update"),
+    Signature("descend", "TTdd", FLOATS, "sum", "p <- p - lr * (g + weight_decay * p), with p = "
+        "out, ins = (g, lr, weight_decay)", form="update"),
     Signature("sgd", "TTTddd", FLOATS, "sum",
         "d = g + weight_decay * p; v <- momentum * v + d; p <- p - lr * v, with p = out, ins = "
         "(g, v, lr, momentum, weight_decay)", form="update"),
@@ -293,9 +306,8 @@ TABLE_OF_KERNELS = (
     # ---- random numbers: Philox4x32-10 makes w0 w1 w2 w3, 32 bits each, of (seed, block) ---------
     # h(a, b) is the top 53 bits of the 64-bit number a << 32 | b. Elements i are counted row-major.
     # ins = (seed, counter), two cells; when the call returns, counter is larger by `blocks`.
-    Signature("random_bits", "unn", (uint32,), "exact",
-        "z_i = word i%4 of block counter + i//4; counter <- counter + blocks", ("blocks",),
-        form="draw"),
+    Signature("random_bits", "unn", (uint32,), "exact", "z_i = word i%4 of block counter + i//4; "
+        "counter <- counter + blocks", ("blocks",), form="draw"),
     Signature("uniform", "Tnn", FLOATS, "exact",
         "z_i in [0, 1), of block counter + i//4: word i%4 >> 8, times 2**-24 (float32), >> 21, "
         "times 2**-11 (float16), or >> 24, times 2**-8 (bfloat16); float64, of block counter + "

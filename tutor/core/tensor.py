@@ -108,10 +108,8 @@ class TensorBase(array_like.IsTensor):
             made: Self = TensorBase.public(value, dtype=dtype, device=self.buf.device)
             return made
         dtype = dtypes.of_number(value) if dtype is None else dtype
-        if value == 0 and math.copysign(1, value) < 0:  # as a cache key -0.0 equals 0.0
-            constant: Self = _constant.__wrapped__(value, dtype, shape)
-        else:
-            constant = _constant(value, dtype, shape)
+        negative = value == 0 and math.copysign(1, value) < 0  # as a cache key -0.0 equals 0.0
+        constant: Self = (_constant.__wrapped__ if negative else _constant)(value, dtype, shape)
         return constant
 
     # ---- properties ------------------------------------------------------------------------------

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from tutor._util import checks
@@ -27,18 +29,26 @@ def collate(samples: Sequence[Any], path: str = "sample") -> Any:
     if isinstance(first, (str, bytes)):
         return list(samples)
     if isinstance(first, Mapping):
-        _same(samples, path, lambda s: isinstance(s, Mapping) and s.keys() == first.keys(), "keys")
-        return {key: collate([s[key] for s in samples], f"{path}[{key!r}]") for key in first}
+        keys = first.keys()
+        if not (_alike(samples, dict) and all(map(keys.__eq__, map(dict.keys, samples)))):
+            _same(samples, path, lambda s: isinstance(s, Mapping) and s.keys() == keys, "keys")
+        return {key: collate(list(map(itemgetter(key), samples)), f"{path}[{key!r}]")
+                for key in first}  # fmt: skip
     if isinstance(first, (tuple, list)):
         kind = type(first)
-        _same(samples, path, lambda s: type(s) is kind and len(s) == len(first), "parts")
-        parts = [collate([s[i] for s in samples], f"{path}[{i}]") for i in range(len(first))]
+        if not _alike(samples, kind):
+            _same(samples, path, lambda s: type(s) is kind and len(s) == len(first), "parts")
+        parts = [collate(list(part), f"{path}[{i}]")
+                 for i, part in enumerate(zip(*samples, strict=True))]  # fmt: skip
         return kind(*parts) if hasattr(first, "_fields") else kind(parts)
     if isinstance(first, (bool, int, float)):
         kinds = (bool, int, float)
-        _same(samples, path, lambda s: isinstance(s, kinds), "numbers")
+        if not all(issubclass(kind, kinds) for kind in set(map(type, samples))):
+            _same(samples, path, lambda s: isinstance(s, kinds), "numbers")
         return Tensor(list(samples))
     if isinstance(first, Tensor) or is_array(first):
+        if (joined := _joined(samples)) is not None:
+            return as_tensor(joined)
         tensors = [as_tensor(s) for s in samples]
         shapes = {t.shape for t in tensors}
         if len(shapes) > 1:
@@ -65,6 +75,23 @@ def moved(batch: Any, device: str) -> Any:
         parts = [moved(part, device) for part in batch]
         return type(batch)(*parts) if hasattr(batch, "_fields") else type(batch)(parts)
     return batch
+
+
+def _joined(samples: Sequence[Any]) -> Any:
+    """NumPy's arrays of one shape and dtype, as one of its arrays: in one call, where a Tensor of
+    each would be dozens of times slower. None for other samples."""
+    first, numpy = samples[0], sys.modules.get("numpy")
+    if numpy is None or type(first) is not numpy.ndarray:
+        return None
+    kind, shape, dtype = type(first), first.shape, first.dtype
+    if all(type(s) is kind and s.shape == shape and s.dtype == dtype for s in samples):
+        return numpy.stack(samples)
+    return None
+
+
+def _alike(samples: Sequence[Any], kind: type) -> bool:
+    """Whether all are of one type and one length. (By `map`, which costs a tenth of a loop.)"""
+    return set(map(type, samples)) == {kind} and len(set(map(len, samples))) == 1
 
 
 def _same(samples: Sequence[Any], path: str, alike: Any, what: str) -> None:

@@ -217,6 +217,17 @@ class MappedDataset(Dataset):
         return self.function(self.dataset[self.place(index)])
 
 
+def samples(dataset: Any, rows: Tensor | slice) -> Iterator[Any]:
+    """`dataset[i]` for each of these rows, one after another; a Subset finds their places all at
+    once, not by a kernel for each."""
+    if type(dataset) is Subset:
+        return samples(dataset.dataset, picked(dataset.indices, rows))
+    if type(dataset) is MappedDataset:
+        return map(dataset.function, samples(dataset.dataset, rows))
+    numbers = range(rows.start, rows.stop) if isinstance(rows, slice) else rows.tolist()
+    return map(dataset.__getitem__, numbers)
+
+
 class IterableDataset:
     """`IterableDataset(make)`: samples that come one after another, in unknown number.
 

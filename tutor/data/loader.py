@@ -10,7 +10,7 @@ from typing import Any
 from tutor import random
 from tutor._util import checks
 from tutor._util.keyword_aliases import spelled
-from tutor._util.system import THREADS
+from tutor._util.system import FORKS, THREADS
 from tutor._util.typing import DeviceLike, TensorLike
 from tutor.backends import devices
 from tutor.data.ahead import Ahead
@@ -21,6 +21,7 @@ from tutor.data.dataset import (
     as_tensor,
     gives_rows,
     picked,
+    samples,
     whole_numbers,
 )
 from tutor.data.shard import Shard, part_of, shard_of
@@ -113,15 +114,18 @@ class DataLoader:
                 single rank would have; of a short batch there may be none. If anything draws random
                 numbers, or is not plain indexing, the whole batch is made and then cut, so that the
                 same numbers are drawn for each row
-    num_workers PyTorch's are processes. Here kernels run without Python's lock, and one thread
-                is enough: any number above 0 makes `2 * num_workers` batches ahead
+    num_workers number of processes that make batches, if samples are asked for one by one, as in
+                PyTorch (tutor.data.workers; on Linux, where they are forked). Rows of arrays come
+                from kernels, which run without Python's lock: there, for streams, and on other
+                systems, one thread makes them. Either makes `2 * num_workers` batches ahead,
+                or as many as `prefetch`
 
     Each `for` over it is the next epoch. `state_dict()` records its position; after
     `load_state_dict(state)` the next `for` continues there, with exactly the remaining batches.
     Random numbers that a transform, a MappedDataset or a collate_fn draws from tutor's generator
-    come from a stream named by (seed, epoch, number of the batch): they are the same with or
-    without `prefetch`, after a resume, and on any backend, and the process's own stream is
-    untouched.
+    come from a stream named by (seed, epoch, number of the batch): they are the same with any
+    `prefetch` and `num_workers`, after a resume, and on any backend, and the process's own stream
+    is untouched.
     """
 
     def __init__(
@@ -154,9 +158,9 @@ class DataLoader:
         self.shuffle, self.drop_last, self.sampler = bool(shuffle), bool(drop_last), sampler
         self.seed = random.initial_seed() if seed is None else seed
         count("a DataLoader with seed", self.seed, 0, 2**64 - 1)
-        workers = count("a DataLoader with num_workers", num_workers, 0, 2**20)
+        self.num_workers = count("a DataLoader with num_workers", num_workers, 0, 2**20)
         ahead = count("a DataLoader with prefetch", prefetch, 0, 2**20)
-        self.prefetch = ahead or AHEAD * workers
+        self.prefetch = ahead or AHEAD * self.num_workers
         for name, f in (("collate_fn", collate_fn), ("transform", transform)):
             if f is not None:
                 checks.function(f"DataLoader({name}=...)", f)
@@ -198,9 +202,30 @@ class DataLoader:
         turn = self._turn = object()
         # A sampler is iterated once, even if a forked child makes the rest (ahead.py).
         order = cache(partial(self._order, self.epoch))
+        if self._in_processes:
+            return self._counted(self._workers(order), turn)
         make = partial(self._from, self.epoch, self.batch, order)
         ahead = self.prefetch if THREADS else 0
         return self._counted(Ahead(make, ahead) if ahead else make(0), turn)
+
+    def _workers(self, order: Order) -> Iterator[Any]:
+        """The batches from the present position on, made by processes."""
+        from tutor.data.workers import Workers  # slow to import, and seldom needed
+
+        epoch, skip, n = self.epoch, self.batch, self.num_workers
+        order()  # here, where a sampler may change, and not in each of them
+        return Workers(
+            lambda taken, turn: self._batches(epoch, skip + taken, order, turn, n),
+            n,
+            max(1, self.prefetch // n),
+            lambda batch: batch if self.device is None else moved(batch, self.device),
+        )
+
+    @property
+    def _in_processes(self) -> bool:
+        """Whether processes make the batches: samples are asked for one by one."""
+        single = not self.streams and (not gives_rows(self.dataset) or self.collate_fn is not None)
+        return FORKS and self.num_workers > 0 and single
 
     def _from(self, epoch: int, skip: int, order: Order, taken: int) -> Iterator[Any]:
         """The batches of an epoch, without those skipped or taken, on the requested device."""
@@ -220,17 +245,19 @@ class DataLoader:
             if self._turn is turn:
                 self.epoch, self.batch = epoch + 1, 0
         finally:
-            if isinstance(made, Ahead):
+            if hasattr(made, "close"):  # threads and processes end
                 made.close()
 
-    def _batches(self, epoch: int, skip: int, order: Order) -> Iterator[Any]:
-        """The batches of an epoch, without the first `skip`."""
+    def _batches(self, epoch: int, skip: int, order: Order, turn: int = 0,
+                 turns: int = 1) -> Iterator[Any]:  # fmt: skip
+        """The batches of an epoch, without the first `skip`; of these, each `turns`-th from number
+        `turn` on: a worker's."""
         chosen = self._samples(skip) if self.streams else self._rows(order(), skip)
         make = self._streamed if self.streams else self._made
         if self._plain:
             yield from map(self.dataset.rows, chosen)  # no random numbers are drawn
             return
-        for number, rows in enumerate(chosen, skip):
+        for number, rows in islice(enumerate(chosen, skip), turn, None, turns):
             own = random.Derived(self.seed, epoch, number)
             batch = random.drawing_from(own, make, rows)
             yield batch if self.shard is None else part_of(batch, self.shard)
@@ -266,8 +293,14 @@ class DataLoader:
         """The batch of these rows."""
         if gives_rows(self.dataset) and self.collate_fn is None:
             return self._changed(self.dataset.rows(rows))
-        numbers = range(rows.start, rows.stop) if isinstance(rows, slice) else rows.tolist()
-        return self._streamed([self.dataset[i] for i in numbers])
+        found: list[Any] = []
+        try:
+            found.extend(samples(self.dataset, rows))
+        except Exception as error:
+            at = len(found) + rows.start if isinstance(rows, slice) else rows[len(found)].item()
+            error.add_note(f"This is sample {at} of the data set of a DataLoader.")
+            raise
+        return self._streamed(found)
 
     def _streamed(self, samples: list[Any]) -> Any:
         return self._changed((self.collate_fn or collate)(samples))

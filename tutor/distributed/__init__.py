@@ -1,7 +1,7 @@
 """Ranks: several processes that train one model together.
 
     >>> from tutor import Tensor, dist
-    >>> dist.rank(), dist.size()  # of a program that is started as ever
+    >>> dist.rank(), dist.size()  # of a program that is started as usual
     (0, 1)
     >>> dist.all_reduce(Tensor([1.0, 2.0]), "mean")
     Tensor([1., 2.])

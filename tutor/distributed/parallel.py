@@ -33,8 +33,8 @@ from tutor.dtype import uint64
 from tutor.errors import DomainError, DTypeError, ShapeError
 from tutor.functions.gradients import grad
 from tutor.methods.tensor import Tensor
-from tutor.nn.module import Module, get_parameters
-from tutor.nn.parts import named_tensors
+from tutor.nn.module import Module
+from tutor.nn.parts import state_of
 from tutor.programs.jit import Jitted, jit
 
 LossOf = Callable[..., Tensor]
@@ -61,15 +61,16 @@ class DataParallel(Module):
         self, model: Any, leaves: int | None = LEAVES, *, bucket: int = BYTES, jit: bool = False
     ) -> None:
         self.model = model
-        params = get_parameters(model)
+        own = [state.tensor for state in state_of(model)]
+        params = [t for t in own if t.requires_grad]
         if not params:
             raise DTypeError(f"DataParallel of a {type(model).__name__}", "it has no parameters",
                              "give an object that holds Tensors that require grad")  # fmt: skip
-        state = [t for _, t in named_tensors(model) if not t.requires_grad]
+        state = [t for t in own if not t.requires_grad]
         self.leaves, self.jit = leaves, bool(jit)
-        own = own_leaves(leaves, size())
         agree([*params, *state])
-        _running[self] = ParallelState(own, Walks(params, bucketed(params, bucket), state))
+        walks = Walks(params, bucketed(params, bucket), state)
+        _running[self] = ParallelState(own_leaves(leaves, size()), walks)
 
     # ---- it is the model -------------------------------------------------------------------------
 

@@ -16,6 +16,8 @@ from tutor import random
 from tutor.core.engine.casting import autocast, autocast_dtype
 from tutor.core.engine.forward import serials
 from tutor.core.engine.grad_mode import is_grad_enabled, recording
+from tutor.core.op import Op
+from tutor.core.op.edges import operand
 from tutor.errors import GraphError
 from tutor.functions.custom import Function
 from tutor.functions.gradients import grad
@@ -44,7 +46,7 @@ def checkpoint(function: Callable[..., Tensor], *inputs: Any, **params: Any) -> 
     if out.op is None or out.op.serial < began:  # no gradient passes through it
         return out
     given = [x for x in inputs if isinstance(x, Tensor)]
-    read = [x for x in _read(out, began) if all(x is not t for t in given)]
+    read = [x for x in _read(out, began) if all((x.op or x) is not (t.op or t) for t in given)]
     lower = autocast_dtype()
 
     def again(tensors: tuple[Tensor, ...]) -> Tensor:
@@ -104,11 +106,12 @@ def _read(out: Tensor, began: int) -> list[Tensor]:
     found: dict[int, Tensor] = {}
     seen, unseen = {out.op}, [out.op]
     while unseen:
-        for x in unseen.pop().inputs:
-            if x.op is not None and x.op.serial > began:
-                if x.op not in seen:
-                    seen.add(x.op)
-                    unseen.append(x.op)
-            elif x.requires_grad:
-                found.setdefault(id(x), x)
+        op = unseen.pop()
+        for edge, needed in zip(op.edges, op.needs, strict=True):
+            if isinstance(edge, Op) and edge.serial > began:
+                if edge not in seen:
+                    seen.add(edge)
+                    unseen.append(edge)
+            elif needed:
+                found.setdefault(id(edge), operand(edge))
     return list(found.values())

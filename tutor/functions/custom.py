@@ -95,8 +95,8 @@ class Function(Op, abstract=True):
 
     def record(self, out: Any, needs: tuple[bool, ...], serial: int) -> None:
         """Store the saved tensors where every Op has them, for the Engine to check and free."""
-        super().record(out, needs, serial)
         kept, inputs = self.__dict__.pop("to_save", []), {id(t.buf) for t in self.inputs}
+        super().record(out, needs, serial)
         results = [t.buf is out.buf and id(t.buf) not in inputs for t, _ in kept]
         # Other classes declare these attributes; here they are set in each call.
         self.saves = tuple(  # type: ignore[misc]

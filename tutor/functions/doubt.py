@@ -30,6 +30,7 @@ from tutor.core.engine.casting import casting
 from tutor.core.engine.grad_mode import recording
 from tutor.core.op import Op
 from tutor.core.op.catalogue import on_op
+from tutor.core.op.edges import is_lost
 from tutor.errors import GraphError
 from tutor.functions.gradients import grad
 from tutor.methods.tensor import Tensor
@@ -141,7 +142,11 @@ def _slopes(op: Op, side: int | None) -> tuple[float, float] | None:
 
 
 def _beside(x: Any, side: int | None, rng: Any) -> Any:
-    """A leaf with some of x's numbers: floats in float64, each moved by up to a hundredth."""
+    """A leaf with some of x's numbers: floats in float64, each moved by up to a hundredth. If
+    nobody has kept x's numbers, others."""
+    if is_lost(x):
+        shape = tuple([n if side is None else min(n, side) for n in x.shape])
+        return _drawn(shape, rng).abs() if x.dtype.is_float else Tensor.zeros(shape, dtype=x.dtype)
     cut = x.detach().cpu()[(slice(0, side),) * x.ndim]
     if not cut.dtype.is_float:
         return cut.copy()

@@ -74,13 +74,13 @@ def grad(
     if create_graph:
         before_read.graph(y)
     ops, nodes = engine.order(y.op), [x.op or x for x in wanted]
-    targets, reached = set(nodes), {y.op or y}.union(*[[x.op or x for x in o.inputs] for o in ops])
+    targets, reached = set(nodes), {y.op or y}.union(*[op.edges for op in ops])
     for i, node in enumerate(nodes):
         if node not in reached and not allow_unused:
             raise _unused(wanted[i], i)
     between = set(targets)  # plus the ops that pass gradients on to them
     for op in reversed(ops):  # oldest first
-        if any((x.op or x) in between for x in op.inputs):
+        if not between.isdisjoint(op.edges):
             between.add(op)
     keep = create_graph if retain_graph is None else retain_graph
     ask = asking(create_graph)

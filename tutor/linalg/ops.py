@@ -91,7 +91,7 @@ class Solve(Op):
 
     def backward(self, g: Any, a: Any, x: Any) -> Any:
         gb = apply("solve", a.mT, g)
-        return summed(-gb @ x.mT, self.inputs[0]), summed(gb, self.inputs[1])
+        return summed(-gb @ x.mT, self.edges[0]), summed(gb, self.edges[1])
 
 
 def summed(g: Any, x: Any) -> Any:
@@ -202,7 +202,7 @@ class SVD(OfMatrices):
         return m + 1 + n, min(m, n)
 
     def backward(self, g: Any, z: Any) -> Any:
-        m, n = self.inputs[0].shape[-2:]
+        m, n = self.edges[0].shape[-2:]
         (u, s, v), (gu, gs, gv) = (
             (t[..., :m, :], t[..., m, :], t[..., m + 1 :, :]) for t in (z, g)
         )

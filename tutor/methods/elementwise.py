@@ -113,7 +113,7 @@ def softplus(self: T, beta: float = 1.0, threshold: float = math.inf) -> T:
     """ln(1 + e**(beta x)) / beta: a smooth relu; x itself where beta x is above `threshold`.
     Without a threshold nothing overflows either."""
     checks.number("softplus(threshold=...)", threshold)
-    z = apply("logaddexp", self * beta, 0.0) / beta
+    z = apply("softplus", self) if beta == 1 else apply("softplus", self * beta) / beta
     return z if threshold == math.inf else apply("where", self * beta > threshold, self, z)
 
 

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from tutor.core.op.edges import is_lost
+
 EDGE = 3  # items shown at either end of a long axis
 LONG = 1000  # a tensor of more elements is shown by its edges
 WIDTH = 80  # characters of numbers in a line
@@ -64,10 +66,13 @@ def _lines(part: Any, indent: int, ndim: int, width: int, write: Callable[[Any],
 def format_tensor(tensor: Any, of: Any) -> str:
     """`Tensor([[1., 2.],\\n        [3., 4.]], dtype=..., requires_grad=True)`; `tensor` has the
     numbers of `of`, perhaps as a copy on the host."""
-    nested = summarize(tensor, tensor.numel() > LONG)
-    write = _formatter(_leaves(nested))
-    width = max((len(write(x)) for x in _leaves(nested)), default=0)
-    notes = [_lines(nested, 0, tensor.ndim, width, write)]
+    if is_lost(of):
+        notes = [f"numbers that nobody has kept, shape={of.shape}"]
+    else:
+        nested = summarize(tensor, tensor.numel() > LONG)
+        write = _formatter(_leaves(nested))
+        width = max((len(write(x)) for x in _leaves(nested)), default=0)
+        notes = [_lines(nested, 0, tensor.ndim, width, write)]
     if 0 in tensor.shape and len(tensor.shape) > 1:
         notes.append(f"shape={tensor.shape}")
     if tensor.dtype.name not in ("float32", "int64", "bool"):

@@ -183,9 +183,7 @@ def bincount(self: T, weights: TensorLike | None = None, minlength: int = 0) -> 
         raise DomainError("bincount", "a negative number", "give numbers of 0 or more")
     size = max(least, int(self.max().item()) + 1 if self.numel() else 0)
     at = self.cast(int64)
-    if weights is None:
-        return indexing.scatter_add(at.like(0, (size,)), 0, at, at.like(1))
-    w = weights if is_tensor(weights) else self.wrap(weights)
+    w = at.like(1) if weights is None else weights if is_tensor(weights) else self.wrap(weights)
     if w.shape != self.shape:
         raise ShapeError(
             f"bincount of {self.numel()} numbers with weights of shape {w.shape}",

@@ -37,7 +37,7 @@ from tutor.methods import (
     statistics,
     views,
 )
-from tutor.methods.applied import composed, makes
+from tutor.methods.applied import composed, makes, unary
 from tutor.methods.operators import Operators
 
 
@@ -98,10 +98,7 @@ class Tensor(Operators):
     # ---- activations -----------------------------------------------------------------------------
 
     softplus = elementwise.softplus
-    silu = composed(
-        lambda self: self * self.sigmoid(),
-        "x * sigmoid(x), also called swish (Elfwing, Uchibe and Doya 2018).",
-    )
+    silu = unary("silu", "x * sigmoid(x), also called swish (Elfwing, Uchibe and Doya 2018).")
     gelu = elementwise.gelu
     elu = elementwise.elu
     leaky_relu = elementwise.leaky_relu
@@ -112,7 +109,7 @@ class Tensor(Operators):
     )
     selu = elementwise.selu
     celu = elementwise.celu
-    mish = composed(lambda self: self * self.softplus().tanh(), "x tanh(ln(1 + e**x)) (Misra 2019)")
+    mish = unary("mish", "x tanh(ln(1 + e**x)) (Misra 2019)")
     logsigmoid = composed(
         lambda self: -(-self).softplus(),
         "ln(1 / (1 + e**-x)) = -ln(1 + e**-x), which never takes the logarithm of 0.",

@@ -19,9 +19,8 @@ from tutor._util.typing import Padding, Sizes
 from tutor.core.engine import apply
 from tutor.errors import DomainError, ShapeError
 from tutor.methods import create, views
+from tutor.methods.conv_input import conv2d_input
 from tutor.methods.operators import T
-
-CONV = ("stride_h", "stride_w", "dilation_h", "dilation_w", "groups")  # of the op conv2d
 
 
 def each(number: Sizes | str, dims: int, name: str, least: int = 1) -> Shape:
@@ -99,26 +98,6 @@ def settings(step: Shape, gap: Shape) -> dict[str, int]:
     return {"stride_h": sh, "stride_w": sw, "dilation_h": dh, "dilation_w": dw}
 
 
-def conv2d_input(g: T, w: T, shape: Shape, **params: int) -> T:
-    """The gradient of an x of `shape`: every g[n, o, p, q] goes back to its window.
-
-    This is again a convolution: of g, with zeros between its elements (for the stride) and around
-    them, by the weights rotated by 180 degrees, with inputs and outputs exchanged.
-    """
-    sh, sw, dh, dw, groups = (params[name] for name in CONV)
-    outputs, inputs, rows, columns = w.shape
-    if sh > 1 or sw > 1:
-        spread = tuple((n - 1) * s + 1 for n, s in zip(g.shape[2:], (sh, sw), strict=True))
-        every = (slice(None), slice(None), slice(None, None, sh), slice(None, None, sw))
-        g = apply("place", g, view="index", shape=(*g.shape[:2], *spread), key=every)
-    reach = (dh * (rows - 1), dw * (columns - 1))
-    ends = (shape[2] - g.shape[2], shape[3] - g.shape[3])
-    g = views.pad(g, ((0, 0), (0, 0), (reach[0], ends[0]), (reach[1], ends[1])))
-    w = w.reshape((groups, outputs // groups, inputs, rows, columns)).transpose(1, 2)
-    w = views.flip(w.reshape((groups * inputs, outputs // groups, rows, columns)), (2, 3))
-    return apply("conv2d", g, w, **{**params, "stride_h": 1, "stride_w": 1})
-
-
 def conv_by_product(x: T, weight: T, step: Shape, gap: Shape, groups: int) -> T:
     """By one matrix product, over any number of spatial axes: each place is a row."""
     n, channels, outputs = x.shape[0], x.shape[1], weight.shape[0]
@@ -157,6 +136,11 @@ def conv_transpose(
     lengths = tuple(
         (n - 1) * s + d * (k - 1) + 1 for n, s, d, k in zip(places, step, gap, size, strict=True)
     )
+    if min(*size, *lengths) < 1:
+        raise ShapeError(
+            f"conv_transpose{dims}d of {x.shape} by windows of {size}",
+            f"the sizes of the result would be {lengths}", "give sizes of 1 or more",
+        )  # fmt: skip
     spread = transpose_direct if dims < 3 and x.dtype.is_float else transpose_by_product
     z = spread(x, weight, lengths, step, gap, groups)
     z = around(z, (0,) * dims, extra)
@@ -318,11 +302,12 @@ def adaptive_avg_pool(x: T, output_size: Sizes, *, dims: int) -> T:
     """The means of output_size windows that cover each axis evenly: window i of m, on an axis of n,
     runs from floor(i n / m) up to ceil((i + 1) n / m). None keeps an axis as it is."""
     x, was_batched = batched(x, dims, f"adaptive_avg_pool{dims}d")
-    for i, m in enumerate(asked_sizes(x, output_size, dims)):
+    if {*(sizes := asked_sizes(x, output_size, dims))} == {1} and x.numel() and x.dtype.is_float:
+        return finished(x.mean(tuple(range(2, x.ndim)), keepdims=True), None, was_batched)
+    for i, m in enumerate(sizes):
         n = x.shape[2 + i]
-        here = x.buf.device
-        place = create.arange(type(x), m, device=here)
-        at = create.arange(type(x), n, device=here).unsqueeze(1)
+        place = create.arange(type(x), m, device=x.buf.device)
+        at = create.arange(type(x), n, device=x.buf.device).unsqueeze(1)
         first, end = place * n // m, -((-n * (place + 1)) // m)
         inside = ((first <= at) & (at < end)).cast(x.dtype if x.dtype.is_float else "float32")
         weights = inside / (end - first).cast(inside.dtype)

@@ -1,6 +1,7 @@
 """Neural networks: layers, and the walk that finds a model's parameters."""
 
 # ruff: noqa: I001 - several names a line
+from tutor.interop import missing_names
 from tutor.nn import functional, init, utils
 from tutor.nn.activation import (
     CELU, ELU, GELU, GLU, SELU, Hardshrink, Hardsigmoid, Hardswish, Hardtanh, LeakyReLU, LogSigmoid,
@@ -32,8 +33,9 @@ from tutor.nn.max_pool import (
     AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d, MaxPool1d, MaxPool2d, MaxPool3d,
     MaxUnpool1d, MaxUnpool2d, MaxUnpool3d,
 )  # fmt: skip
-from tutor.nn.module import Module, Parameter, get_parameters, load_state_dict, state_dict, train
+from tutor.nn.module import Module, get_parameters, load_state_dict, state_dict, train
 from tutor.nn.norm import GroupNorm, LayerNorm, RMSNorm
+from tutor.nn.parameter import Parameter
 from tutor.nn.parts import named_modules, named_tensors
 from tutor.nn.pool import (
     AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AvgPool1d, AvgPool2d, AvgPool3d,
@@ -67,3 +69,4 @@ __all__ = [
     "functional", "get_parameters", "init", "load_state_dict", "named_modules", "named_tensors",
     "state_dict", "train", "utils",
 ]  # fmt: skip
+missing_names.watch(__name__)

@@ -49,8 +49,13 @@ class RecurrentCell(Module):
             if checks.tensor(f"the state of {kind}", s).shape != wanted:
                 raise ShapeError(f"{kind} with a state {s.shape}", "it does not fit the input",
                                  f"give {wanted}")  # fmt: skip
-        wx = linear(x, self.weight_ih, self.bias_ih)
-        return KINDS[self.cell].step(wx, self.bias_hh, state, self.weight_hh)
+        cell = KINDS[self.cell]
+        b, c = cell.biases(self.bias_ih, self.bias_hh)
+        rows = x.unsqueeze(0) if x.ndim == 1 else x
+        before = tuple(s.reshape((rows.shape[0], self.hidden_size)) for s in state)
+        wx = linear(rows, self.weight_ih, b).unsqueeze(0)
+        _, after = cell.run(wx, self.weight_hh, c, before)  # of a sequence of one place
+        return tuple(s.reshape(wanted) for s in after)
 
 
 class OneStateCell(RecurrentCell):

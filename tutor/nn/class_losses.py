@@ -79,6 +79,9 @@ def kl_div(
     return reduced(loss, reduction)
 
 
+IGNORED = "ignore_index= names a number that is to count nothing"
+
+
 @spelled
 def cross_entropy(
     input: Tensor, target: TensorLike, weight: Tensor | None = None,
@@ -102,7 +105,10 @@ def cross_entropy(
         loss = -(input.log_softmax(min(1, input.ndim - 1)) * weights).sum(min(1, input.ndim - 1))
         return reduced(loss, reduction)
     if weight is None and ignore_index is None and not label_smoothing:
-        return rows.cross_entropy(t, reduction=reduction)
+        try:
+            return rows.cross_entropy(t, reduction=reduction)
+        except OutOfRangeError as error:
+            raise OutOfRangeError(error.asked, error.found, f"{error.do}; {IGNORED}") from error
     logs = rows.log_softmax(-1)
     losses, counts = picked(logs, t, weight, ignore_index)
     loss = total(losses, counts, reduction)
@@ -169,8 +175,7 @@ def picked(
         raise OutOfRangeError(
             f"targets for {logs.shape[-1]} classes",
             checks.span(safe),
-            f"give classes from 0 to {logs.shape[-1] - 1}; ignore_index= names a number that is to"
-            " count nothing",
+            f"give classes from 0 to {logs.shape[-1] - 1}; {IGNORED}",
         ) from None
     counts = logs.like(1, target.shape)
     if weight is not None:

@@ -12,15 +12,18 @@ from tutor._util import checks
 from tutor._util.keyword_aliases import spelled
 from tutor._util.typing import Axis, Sizes
 from tutor.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
+from tutor.interop.missing_names import of_object
 from tutor.methods.tensor import Tensor
-from tutor.nn.module import Module, attribute
+from tutor.nn.module import Module
+from tutor.nn.parameter import Parameter, attribute, is_parameter
 
 Layer = Callable[[Tensor], Tensor]
 
 
 class Row(Module):
     """The base of Sequential and ModuleList: `layers`, a list. Its parts are named by position,
-    `0.weight`, or by the keys if the layers came in a dict."""
+    `0.weight`, or by `names`. A Module that is set as an attribute is the layer of that name: one
+    more, or in the place of the one that had it."""
 
     layers: list[Any]
     names: list[str]  # of the layers; empty if named by position
@@ -29,9 +32,13 @@ class Row(Module):
         """The layer; an error unless it can be called."""
         return checks.function(f"a layer of {type(self).__name__}", layer)
 
-    def named_parts(self) -> Iterator[tuple[Any, Any]]:
+    def keys(self) -> list[str]:
+        """The names of the layers."""
+        return self.names or [str(i) for i in range(len(self.layers))]
+
+    def named_parts(self) -> Iterator[tuple[str, Any]]:
         """The layers, and all other attributes."""
-        yield from zip(self.names or range(len(self)), self.layers, strict=True)
+        yield from zip(self.keys(), self.layers, strict=True)
         yield from ((n, v) for n, v in vars(self).items() if n not in ("layers", "names"))
 
     def __len__(self) -> int:
@@ -61,15 +68,45 @@ class Row(Module):
     def __setitem__(self, place: SupportsIndex, layer: Any) -> None:
         self.layers[self.at(place)] = self.checked(layer)
 
-    def __delitem__(self, place: int) -> None:
-        found = self.at(place)
-        del self.layers[found], self.names[found : found + 1]
+    def __delitem__(self, place: SupportsIndex | slice) -> None:
+        found = place if isinstance(place, slice) else self.at(place)
+        for row in (self.layers, self.names) if self.names else (self.layers,):
+            del row[found]
 
     def __getattr__(self, name: str) -> Any:
         """A layer by its name."""
-        if name in vars(self).get("names", ()):
-            return self.layers[self.names.index(name)]
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        if "layers" in vars(self) and name in self.keys():
+            return self.layers[self.keys().index(name)]
+        raise of_object(self, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        known = self.keys() if "layers" in vars(self) else None
+        if known is None or not (isinstance(value, Module) or name in known):
+            super().__setattr__(name, value)
+        elif name in known:
+            self.layers[known.index(name)] = self.checked(value)
+        else:
+            self.layers.append(self.checked(value))
+            self.names = [*known, name] if self.names or name != str(len(known)) else []
+
+    def __delattr__(self, name: str) -> None:
+        if name in vars(self):
+            super().__delattr__(name)
+        elif name in self.keys():
+            del self[self.keys().index(name)]
+        else:
+            getattr(self, name)  # raises
+
+    def add_module(self, name: str, module: Any) -> None:
+        """Append a layer of that name, or put it in the place of the one that has it."""
+        attribute("add_module", name)
+        if name in self.keys() or isinstance(module, Module):
+            super().add_module(name, module)
+        else:
+            self.append(module)
+            self.names = [*self.keys()[:-1], name]
+
+    register_module = add_module
 
     def append(self, module: Any) -> Self:
         """Append a layer. Returns self. DTypeError if it cannot be called (in a ParameterList: if
@@ -91,6 +128,13 @@ class Row(Module):
             self.append(module)
         return self
 
+    __iadd__ = extend
+
+    def __add__(self, other: Iterable[Any]) -> Self:
+        """Another row: these layers, then the others."""
+        both: Self = self[:]
+        return both.extend(other)
+
 
 def several(asked: str, given: Any) -> list[Any]:
     if isinstance(given, (str, bytes, Mapping, Tensor)) or not hasattr(given, "__iter__"):
@@ -102,9 +146,10 @@ def several(asked: str, given: Any) -> list[Any]:
 class Sequential(Row):
     """One layer after another: z = layers[-1](... layers[1](layers[0](x)))
 
-    `Sequential(a, b, ...)`, or `Sequential({"first": a, "second": b})`, whose layers are also
-    attributes. `model[0]` is a layer, `model[1:]` a Sequential of the same layers. DTypeError for
-    layers that cannot be called.
+    `Sequential(a, b, ...)`, or `Sequential({"first": a, "second": b})`. The layers are also
+    attributes, and a Module set as one is a layer: `model.head = nn.Linear(8, 2)`. `model[0]` is a
+    layer, `model[1:]` a Sequential of the same layers under the same names. DTypeError for layers
+    that cannot be called.
     """
 
     def __init__(self, *layers: Layer | Mapping[str, Layer]) -> None:
@@ -117,6 +162,12 @@ class Sequential(Row):
             self.names = [attribute("Sequential", name) for name in layers[0]]
             layers = tuple(layers[0].values())
         self.layers = [self.checked(layer) for layer in layers]
+
+    def __getitem__(self, place: SupportsIndex | slice) -> Any:
+        part = super().__getitem__(place)
+        if isinstance(place, slice):
+            part.names = self.keys()[place]
+        return part
 
     def forward(self, x: Tensor) -> Tensor:
         for layer in self.layers:
@@ -135,24 +186,52 @@ class ModuleList(Row):
 
 @spelled
 class ParameterList(Row):
-    """Tensors in a list; those that require a gradient are parameters. A plain list also works."""
+    """Parameters in a list; a plain Tensor is made one. A plain list also works."""
 
     def __init__(self, values: Iterable[Tensor] = ()) -> None:
         self.names = []
         self.layers = [self.checked(value) for value in several("ParameterList", values)]
 
     def checked(self, layer: Any) -> Any:
-        """The Tensor; DTypeError for anything else."""
-        return checks.tensor("a value of ParameterList", layer)
+        """The Tensor as Parameter; DTypeError for anything else."""
+        t = checks.tensor("a value of ParameterList", layer)
+        return t if is_parameter(t) else Parameter(t)
 
 
 @spelled
 class ModuleDict(Module):
-    """Layers by name: `model.heads["left"]`. A plain dict also works."""
+    """Layers by name, `model.heads["left"]` or `model.heads.left`. A plain dict also works."""
+
+    layers: dict[str, Any]
 
     def __init__(self, modules: Mapping[str, Any] | None = None) -> None:
-        self.layers: dict[str, Any] = {}
+        self.layers = {}
         self.update(modules or {})
+
+    def __getattr__(self, name: str) -> Any:
+        """A layer by its name."""
+        if name in vars(self).get("layers", ()):
+            return self.layers[name]
+        raise of_object(self, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """A Module that is set as an attribute is the layer of that name."""
+        if "layers" in vars(self) and (isinstance(value, Module) or name in self.layers):
+            self[name] = value
+        else:
+            super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        if name in self.layers:
+            del self[name]
+        else:
+            super().__delattr__(name)
+
+    def add_module(self, name: str, module: Any) -> None:
+        """`model[name] = module`"""
+        self[name] = module
+
+    register_module = add_module
 
     def named_parts(self) -> Iterator[tuple[str, Any]]:
         """The layers, and all other attributes."""

@@ -13,6 +13,21 @@ from tutor.methods import windows
 from tutor.methods.tensor import Tensor
 from tutor.methods.windows import check_groups, each
 from tutor.nn.module import Module
+from tutor.nn.operands import check_dtype
+
+
+def conv(x: Tensor, weight: Tensor, *settings: Any, dims: int, **more: Any) -> Tensor:
+    """tutor.methods.windows.conv, for inputs of the weight's dtype"""
+    check_dtype(f"conv{dims}d", x, weight)
+    z: Tensor = windows.conv(x, weight, *settings, dims=dims, **more)
+    return z
+
+
+def conv_transpose(x: Tensor, weight: Tensor, *settings: Any, dims: int, **more: Any) -> Tensor:
+    """tutor.methods.windows.conv_transpose, for inputs of the weight's dtype"""
+    check_dtype(f"conv_transpose{dims}d", x, weight)
+    z: Tensor = windows.conv_transpose(x, weight, *settings, dims=dims, **more)
+    return z
 
 
 @spelled
@@ -21,7 +36,7 @@ def conv1d(
     padding: Padding = 0, dilation: Sizes = 1, groups: int = 1,
 ) -> Tensor:  # fmt: skip
     """A convolution over the last axis of x (N, C, L): see tutor.methods.windows.conv"""
-    return windows.conv(input, weight, bias, stride, padding, dilation, groups, dims=1)
+    return conv(input, weight, bias, stride, padding, dilation, groups, dims=1)
 
 
 @spelled
@@ -30,7 +45,7 @@ def conv2d(
     padding: Padding = 0, dilation: Sizes = 1, groups: int = 1,
 ) -> Tensor:  # fmt: skip
     """A convolution over the last two axes of x (N, C, H, W): see tutor.methods.windows.conv"""
-    return windows.conv(input, weight, bias, stride, padding, dilation, groups, dims=2)
+    return conv(input, weight, bias, stride, padding, dilation, groups, dims=2)
 
 
 @spelled
@@ -40,7 +55,7 @@ def conv3d(
 ) -> Tensor:  # fmt: skip
     """A convolution over the last three axes of x (N, C, D, H, W): see tutor.methods.windows.conv.
     It has no kernel: the windows are copied side by side for one matrix product."""
-    return windows.conv(input, weight, bias, stride, padding, dilation, groups, dims=3)
+    return conv(input, weight, bias, stride, padding, dilation, groups, dims=3)
 
 
 @spelled
@@ -49,7 +64,7 @@ def conv_transpose1d(
     padding: Padding = 0, output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
 ) -> Tensor:  # fmt: skip
     """The transpose (adjoint) of `conv1d`: see tutor.methods.windows.conv_transpose"""
-    return windows.conv_transpose(
+    return conv_transpose(
         input, weight, bias, stride, padding, output_padding, groups, dilation, dims=1
     )
 
@@ -60,7 +75,7 @@ def conv_transpose2d(
     padding: Padding = 0, output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
 ) -> Tensor:  # fmt: skip
     """The transpose (adjoint) of `conv2d`: see tutor.methods.windows.conv_transpose"""
-    return windows.conv_transpose(
+    return conv_transpose(
         input, weight, bias, stride, padding, output_padding, groups, dilation, dims=2
     )
 
@@ -71,7 +86,7 @@ def conv_transpose3d(
     padding: Padding = 0, output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
 ) -> Tensor:  # fmt: skip
     """The transpose of `conv3d`, by a matrix product: see tutor.methods.windows.conv_transpose"""
-    return windows.conv_transpose(
+    return conv_transpose(
         input, weight, bias, stride, padding, output_padding, groups, dilation, dims=3
     )
 
@@ -128,9 +143,7 @@ class Conv(Window):
         self.settings(stride, padding, dilation)
 
     def forward(self, x: Tensor) -> Tensor:
-        return windows.conv(
-            x, self.weight, self.bias, **self.options, groups=self.groups, dims=self.dims
-        )
+        return conv(x, self.weight, self.bias, **self.options, groups=self.groups, dims=self.dims)
 
 
 @spelled
@@ -156,7 +169,7 @@ class ConvTranspose(Window):
             )  # fmt: skip
 
     def forward(self, x: Tensor) -> Tensor:
-        return windows.conv_transpose(
+        return conv_transpose(
             x, self.weight, self.bias, **self.options, groups=self.groups, dims=self.dims
         )
 

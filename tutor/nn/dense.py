@@ -14,6 +14,7 @@ from tutor.errors import ShapeError
 from tutor.methods.tensor import Tensor
 from tutor.nn import init
 from tutor.nn.module import Module
+from tutor.nn.operands import check_dtype
 
 LINEAR = {None: "linear", "relu": "linear_relu"}
 
@@ -33,6 +34,8 @@ def linear(
     given = (weight,) if bias is None else (weight, bias)
     if not (array_like.is_tensor(x) and all(map(array_like.is_tensor, given))):
         checks.tensors("linear", (x, *given))  # names the one that is not a Tensor
+    if x.buf.dtype is not weight.buf.dtype:
+        check_dtype("linear", x, weight)
     if len(x.shape) == 2:
         return apply(op, x, *given)
     if not x.shape:
@@ -46,6 +49,8 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     """y[..., o] = x1 A[o] x2ᵀ + bias[o], for x1 (..., I), x2 (..., J), A (O, I, J), bias (O)"""
     checks.tensors("bilinear", (input1, input2, weight))
     a, b, w = input1, input2, weight
+    for x in (a, b):
+        check_dtype("bilinear", x, w)
     if w.ndim != 3 or a.shape[-1:] != w.shape[1:2] or b.shape[-1:] != w.shape[2:] or (
         a.shape[:-1] != b.shape[:-1]
     ):  # fmt: skip

@@ -11,6 +11,7 @@ from tutor.dtype import int64
 from tutor.errors import DTypeError, OutOfRangeError, ShapeError
 from tutor.methods.tensor import Tensor
 from tutor.nn.module import Module
+from tutor.nn.parameter import Parameter
 
 
 @spelled
@@ -104,7 +105,7 @@ class Embedding(Module):
             )
         rows, width = table.shape
         made = cls(rows, width, padding_idx, dtype=table.dtype)
-        made.weight = table.detach().copy().requires_grad_(not freeze)
+        made.weight = Parameter(table.detach().copy(), not freeze)
         return made
 
     def forward(self, x: Tensor) -> Tensor:

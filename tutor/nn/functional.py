@@ -4,6 +4,7 @@ A family's functions and layers are in one file; those of activations are in tut
 """
 
 # ruff: noqa: I001 - several names a line
+from tutor.interop import missing_names
 from tutor.functions import (
     celu, elu, gelu, glu, hardshrink, hardsigmoid, hardswish, hardtanh, leaky_relu, log_softmax,
     logsigmoid, mish, one_hot, prelu, relu, relu6, selu, sigmoid, silu, softmax, softmin, softplus,
@@ -58,3 +59,4 @@ __all__ = [
     "smooth_l1_loss", "soft_margin_loss", "softmax", "softmin", "softplus", "softshrink",
     "softsign", "tanh", "tanhshrink", "threshold", "triplet_margin_loss",
 ]  # fmt: skip
+missing_names.watch(__name__)

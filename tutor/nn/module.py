@@ -1,7 +1,7 @@
 """Modules: objects that hold parameters, found by walking attributes. No base class is needed.
 
-A Tensor that requires a gradient is a parameter: `parameters()` returns it, an optimizer moves it.
-Any other Tensor is a buffer, state that is saved with the parameters: a batch norm's running mean.
+A Parameter is what `parameters()` returns and an optimizer moves; a buffer is state that is saved
+with it, as a batch norm's running mean. tutor.nn.parameter has the rule for which Tensor is which.
 """
 
 from __future__ import annotations
@@ -13,29 +13,30 @@ from tutor._util import checks
 from tutor._util.keyword_aliases import spelled
 from tutor._util.typing import DeviceLike, DTypeLike, TensorLike
 from tutor.dtype import of as dtype_of
-from tutor.errors import ArgumentError, DataError, DTypeError, MissingForwardError, OutOfRangeError
+from tutor.errors import DataError, DTypeError, MissingForwardError, OutOfRangeError
 from tutor.interop import from_torch
 from tutor.interop.pytorch import is_foreign
 from tutor.methods.tensor import Tensor
 from tutor.nn import parts
 from tutor.nn.hooks import Hook, HookHandle, Hooks
-from tutor.nn.parts import named_tensors, saved_tensors
+from tutor.nn.parameter import ModuleClass, check_attribute, free, is_parameter, not_one
 from tutor.nn.summary import Summary
 
 
 @spelled
 def get_parameters(model: object) -> list[Tensor]:
-    """The Tensors of a model that require a gradient, as an optimizer takes them.
+    """The parameters of a model, as an optimizer takes them, frozen ones too.
 
     `model` is any object: the walk visits its attributes, and lists, tuples and dicts in them.
     """
-    return [t for _, t in named_tensors(model) if t.requires_grad]
+    return [state.tensor for state in parts.state_of(model) if state.trained]
 
 
 @spelled
 def state_dict(model: object) -> dict[str, Tensor]:
-    """All Tensors of a model by name, as they are (not copies)."""
-    return dict(saved_tensors(model))
+    """The parameters and buffers of a model by name, as they are (not copies). A Tensor that is in
+    it twice (tied weights) has both names."""
+    return {s.name: s.tensor for s in parts.state_of(model, every_name=True) if s.saved}
 
 
 class Loaded(NamedTuple):
@@ -51,8 +52,8 @@ def load_state_dict(model: object, state: Mapping[str, TensorLike], strict: bool
     counterpart. The state may also contain arrays, or be a PyTorch model's state_dict().
 
     DataError, and nothing is changed, if names or shapes differ. strict=False skips names that only
-    one side has. If a Tensor is in the model twice (tied weights), PyTorch's state has both names:
-    the second is skipped if its numbers are the same.
+    one side has. A Tensor that is in the model twice (tied weights) may have one of its names in
+    the state, or all of them with the same numbers.
     """
     own = state_dict(model)
     found: Any = state
@@ -64,10 +65,12 @@ def load_state_dict(model: object, state: Mapping[str, TensorLike], strict: bool
             f"{checks.said(state)}",
             "give a dict of Tensors by name",
         )
-    first = {id(t): name for name, t in own.items()}
-    tied = {n: first.get(id(parts.reached(model, n))) for n in found.keys() - own.keys()}
-    missing = sorted(own.keys() - found.keys())
-    extra = sorted(n for n, same in tied.items() if same is None or not alike(found, n, same))
+    first: dict[int, str] = {}  # of the names that a Tensor has in the model, one that is found
+    for name in own.keys() & found.keys():
+        first.setdefault(id(own[name]), name)
+    missing = sorted(n for n in own.keys() - found.keys() if id(own[n]) not in first)
+    extra = sorted(found.keys() - own.keys())
+    extra += [n for n in own.keys() & found.keys() if not alike(found, n, first[id(own[n])])]
     wrong = [n for n in own.keys() & found.keys() if own[n].shape != found[n].shape]
     if (strict and (missing or extra)) or wrong:
         shapes = "; ".join(f"{n} is {found[n].shape} there, {own[n].shape} here" for n in wrong)
@@ -97,15 +100,7 @@ def train(model: object, mode: bool = True) -> None:
 
 
 @spelled
-def Parameter(data: Tensor, requires_grad: bool = True) -> Tensor:  # noqa: N802 - PyTorch's name
-    """A trainable Tensor over the same numbers, outside any graph: a new leaf. DTypeError for
-    anything but a float Tensor."""
-    leaf: Tensor = checks.tensor("Parameter(data)", data).detach()
-    return leaf.requires_grad_(bool(requires_grad))
-
-
-@spelled
-class Module:
+class Module(metaclass=ModuleClass):
     """An optional base class: `model(x)` calls `forward`, and the functions of `nn` for models
     (state_dict, for example) are also methods.
     It prints as the list of its layers, and in a notebook as a table: see tutor.nn.summary.
@@ -137,20 +132,20 @@ class Module:
     # ---- its parts -------------------------------------------------------------------------------
 
     def parameters(self) -> list[Tensor]:
-        """The Tensors that require a gradient, each once."""
+        """The parameters, frozen ones too, each once."""
         return get_parameters(self)
 
     def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
         """(name, parameter) of each, as in `encoder.0.weight`; all names start with `prefix`."""
-        return ((name, t) for name, t in named_tensors(self, prefix) if t.requires_grad)
+        return ((name, t) for name, t, trained, _ in parts.state_of(self, prefix) if trained)
 
     def buffers(self) -> list[Tensor]:
-        """The Tensors that require no gradient: state, and frozen parameters."""
+        """The state that is not trained."""
         return [t for _, t in self.named_buffers()]
 
     def named_buffers(self, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
         """(name, buffer) of each; all names start with `prefix`."""
-        return ((name, t) for name, t in named_tensors(self, prefix) if not t.requires_grad)
+        return ((name, t) for name, t, trained, _ in parts.state_of(self, prefix) if not trained)
 
     def modules(self) -> list[Any]:
         """The model itself, and every layer or other object with attributes in it, each once."""
@@ -184,25 +179,32 @@ class Module:
 
     def add_module(self, name: str, module: Any) -> None:
         """`setattr(model, name, module)`. ArgumentError for an invalid name, or one with a dot."""
-        setattr(self, attribute("add_module", name), module)
+        setattr(self, free(self, "add_module", name, callable), module)
 
     register_module = add_module
 
     def register_parameter(self, name: str, param: Tensor | None) -> None:
-        """`setattr(model, name, param)` for a Tensor or None. DTypeError for anything else."""
-        if param is not None:
-            checks.tensor("register_parameter(param)", param)
-        setattr(self, attribute("register_parameter", name), param)
+        """`setattr(model, name, param)` for a Parameter or None. DTypeError for anything else."""
+        asked = "register_parameter(param)"
+        if param is not None and not is_parameter(checks.tensor(asked, param)):
+            raise not_one(f"register_parameter({name!r:.60}, a Tensor)", "parameter")
+        setattr(self, free(self, "register_parameter", name, is_parameter), param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Set an attribute that is state: never trained, and saved unless persistent=False. It is
         the Tensor without its graph. DTypeError for anything but a Tensor or None."""
         if tensor is not None:
             tensor = checks.tensor("register_buffer(tensor)", tensor).detach()
-        setattr(self, attribute("register_buffer", name), tensor)
-        self.buffers_named = (*self.buffers_named, name)
-        if not persistent:
-            self.not_saved = (*self.not_saved, name)
+        known = self.buffers_named
+        setattr(self, free(self, "register_buffer", name, lambda _: name in known), tensor)
+        self.buffers_named = (*(n for n in known if n != name), name)
+        not_saved = tuple(n for n in self.not_saved if n != name)
+        self.not_saved = not_saved if persistent else (*not_saved, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """DTypeError for a plain Tensor in the place of a parameter."""
+        check_attribute(self, name, value)
+        super().__setattr__(name, value)
 
     # ---- changing every part ---------------------------------------------------------------------
 
@@ -235,24 +237,19 @@ class Module:
                 p.grad.zero_()
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Freeze all parameters, or make them trainable (again): every float Tensor except
-        registered buffers. Returns the model."""
-        fixed: set[str] = set()
-        for part in parts.parts_of(self):
-            at = f"{part.path}." if part.path else ""
-            fixed.update(at + name for name in getattr(part.value, "buffers_named", ()))
-            t = part.value
-            if isinstance(t, Tensor) and t.dtype.is_float and part.path not in fixed:
-                t.requires_grad_(bool(requires_grad))
+        """Freeze all parameters, or make them trainable (again). Returns the model."""
+        for p in self.parameters():
+            p.requires_grad_(bool(requires_grad))
         return self
 
     def to(
         self, target: Tensor | DTypeLike | DeviceLike | None = None,
         dtype: DTypeLike | None = None, *, device: DeviceLike | None = None,
     ) -> Self:  # fmt: skip
-        """Move every Tensor of the model, in place, to another device, cast every float one to
-        another float dtype, or both: `to("opencl")`, `to("float64")`, `to("opencl", "float64")`,
-        and `to(x)` for the Tensor x's device and dtype. Returns the model.
+        """Move every Tensor of the model, in place, to another device, cast its parameters and
+        buffers (the floats) to another float dtype, or both: `to("opencl")`, `to("float64")`,
+        `to("opencl", "float64")`, and `to(x)` for the Tensor x's device and dtype. Returns the
+        model.
 
         Gradients move to the other device; a cast drops them. An optimizer's state follows to the
         device at its next step but keeps its dtype, so create the optimizer after a cast.
@@ -270,7 +267,7 @@ class Module:
             raise DTypeError(
                 f"a model in {wanted.name}", "only floats can be trained", "give a float dtype"
             )
-        for _, t in named_tensors(self):
+        for _, t, *_ in parts.state_of(self):
             if t.dtype.is_float and t.dtype is not wanted:
                 new = t.detach().cast(wanted)
                 t.grad = None
@@ -319,7 +316,7 @@ class Module:
     # ---- saving and showing ----------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Tensor]:
-        """All Tensors by name, as they are (not copies)."""
+        """The parameters and buffers by name, as they are (not copies)."""
         return state_dict(self)
 
     def load_state_dict(self, state_dict: Mapping[str, TensorLike], strict: bool = True) -> Loaded:
@@ -332,12 +329,3 @@ class Module:
 
     def _repr_html_(self) -> str:
         return Summary(self)._repr_html_()
-
-
-def attribute(asked: str, name: object) -> str:
-    """The name, if it can be an attribute's and part of a path. ArgumentError otherwise."""
-    if not isinstance(name, str) or not name or "." in name:
-        raise ArgumentError(
-            f"{asked}({name!r:.60})", "that is no name", "give a word without a dot"
-        )
-    return name

@@ -74,12 +74,11 @@ def group_norm(
     channels = x.shape[1]
     groups = groups_of("group_norm", num_groups, channels)
     per_channel("group_norm", channels, weight=weight, bias=bias)
-    if not x.numel():
-        return x
-    rows = x.reshape((x.shape[0], groups, -1))
-    out = layer_norm(rows, rows.shape[-1], eps=eps).reshape(x.shape)
-    out = out if weight is None else out * beside(weight, x)
-    return out if bias is None else out + beside(bias, x)
+    rows = x if x.ndim == 3 else x.reshape((x.shape[0], channels, math.prod(x.shape[2:])))
+    w = x.wrap(1.0, x.dtype, (channels,)) if weight is None else weight
+    b = x.wrap(0.0, x.dtype, (channels,)) if bias is None else bias
+    found: Tensor = apply("group_norm", rows, w, b, groups=groups, eps=small("group_norm", eps))
+    return found if x.ndim == 3 else found.reshape(x.shape)
 
 
 # ---- layers --------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from tutor.backends import devices
 from tutor.errors import DTypeError
 from tutor.methods.conversions import is_device
 from tutor.methods.tensor import Tensor
+from tutor.nn.parameter import STARTING, ModuleClass, adopt, is_parameter
 
 
 class ModelPart(NamedTuple):
@@ -18,28 +19,36 @@ class ModelPart(NamedTuple):
     path: str  # as in `encoder.0.weight`
     value: Any
     holder: str  # the path of the part that it is an attribute or an item of
+    owner: Any = None  # the object that has it, in a list or dict or not; None outside of any
 
 
-def parts_of(value: Any, path: str = "") -> Iterator[ModelPart]:
+def parts_of(value: Any, path: str = "", every_name: bool = False) -> Iterator[ModelPart]:
     """`value` and everything reachable from it through attributes, lists, tuples and dicts, in the
-    order of insertion. A Tensor (or a part) that is reachable twice is yielded once.
+    order of insertion; of a Module first the parameters, then the buffers. A Tensor (or a part)
+    that is reachable twice is yielded once, or with `every_name` by each path through Modules,
+    lists, tuples and dicts alone.
 
     An object with a method `named_parts` names its own parts: so the layers of a Sequential are
     `0.weight`, not `layers.0.weight`.
     """
-    return _walk(ModelPart(path, value, ""), set())
+    return _walk(ModelPart(path, value, ""), set(), frozenset() if every_name else None)
 
 
-def _walk(part: ModelPart, seen: set[int]) -> Iterator[ModelPart]:
+def _walk(part: ModelPart, seen: set[int], way: frozenset[int] | None) -> Iterator[ModelPart]:
+    """`way`: what this part is in, if only a circle ends the walk; None: what was seen ends it."""
     value, items = part.value, _items(part.value)
-    if items is None or id(value) in seen:
+    if items is None or id(value) in (seen if way is None else way):
         return
     if not callable_value(value):
         seen.add(id(value))
     yield part
+    inside = isinstance(value, (dict, list, tuple))
+    owner = part.owner if inside else value
+    if way is not None:
+        way = way | {id(value)} if inside or registers(value) else None
     for key, inner in items:
         path = f"{part.path}.{key}" if part.path else str(key)
-        yield from _walk(ModelPart(path, inner, part.path), seen)
+        yield from _walk(ModelPart(path, inner, part.path, owner), seen, way)
 
 
 def _items(value: Any) -> Any:
@@ -51,28 +60,32 @@ def _items(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return enumerate(value)
     if hasattr(type(value), "named_parts"):
-        return value.named_parts()
-    has = hasattr(value, "__dict__") and not isinstance(value, type)
-    return vars(value).items() if has else None
+        items = value.named_parts()
+    elif hasattr(value, "__dict__") and not isinstance(value, type):
+        items = vars(value).items()
+    else:
+        return None
+    return sorted(items, key=_rank) if registers(value) else items
 
 
-def reached(model: object, path: str) -> Any:
-    """The value at a path, or None if there is no such path. Unlike `parts_of`, it finds a value by
-    each of its paths, not only the first."""
-    value: Any = model
-    for key in path.split("."):
-        value = {str(k): inner for k, inner in _items(value) or ()}.get(key)
-    return value
+def _rank(item: tuple[Any, Any]) -> int:
+    """As PyTorch orders a module: its parameters, its other Tensors, its modules."""
+    return 2 - isinstance(item[1], Tensor) - is_parameter(item[1])
 
 
-def checked_parts(model: object, prefix: str = "") -> Iterator[ModelPart]:
+def registers(value: object) -> bool:
+    """Is it a Module, whose buffers are registered?"""
+    return isinstance(type(value), ModuleClass)
+
+
+def checked_parts(model: object, prefix: str = "", every_name: bool = False) -> Iterator[ModelPart]:
     """`parts_of(model)`. DTypeError for an object that cannot hold Tensors."""
     if isinstance(model, (type, str)) or not (
         isinstance(model, (dict, list, tuple, Tensor)) or hasattr(model, "__dict__")
     ):
         kind = f"the class {model.__name__}" if isinstance(model, type) else checks.said(model)
         raise DTypeError("the Tensors of a model", kind, "give an object that holds Tensors")
-    return parts_of(model, prefix)
+    return parts_of(model, prefix, every_name)
 
 
 def named_tensors(model: object, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
@@ -82,14 +95,30 @@ def named_tensors(model: object, prefix: str = "") -> Iterator[tuple[str, Tensor
     return ((part.path, part.value) for part in found if isinstance(part.value, Tensor))
 
 
-def saved_tensors(model: object, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
-    """Like named_tensors, without the buffers that were registered with persistent=False."""
-    left_out: set[str] = set()
-    for part in checked_parts(model, prefix):
-        at = f"{part.path}." if part.path else ""
-        left_out.update(at + name for name in getattr(part.value, "not_saved", ()))
-        if isinstance(part.value, Tensor) and part.path not in left_out:
-            yield part.path, part.value
+class State(NamedTuple):
+    """A Tensor that belongs to the model: a parameter, or a buffer."""
+
+    name: str
+    tensor: Tensor
+    trained: bool  # a parameter, frozen or not
+    saved: bool  # all but a buffer that was registered with persistent=False
+
+
+def state_of(model: object, prefix: str = "", every_name: bool = False) -> Iterator[State]:
+    """The parameters and buffers of a model, by the rule of tutor.nn.parameter. DTypeError for an
+    object that cannot hold Tensors."""
+    for path, t, holder, owner in checked_parts(model, prefix, every_name):
+        if not isinstance(t, Tensor):
+            continue
+        if not registers(owner) or STARTING in vars(owner):
+            adopt(t)
+        name = path[len(holder) :].lstrip(".")
+        registered = registers(owner) and name in owner.buffers_named
+        if registered or is_parameter(t):
+            saved = not registered or name not in owner.not_saved
+            yield State(path, t, not registered, saved)
+        elif not registers(owner) and t.op is None:
+            yield State(path, t, False, True)
 
 
 def named_modules(model: object, prefix: str = "") -> Iterator[tuple[str, Any]]:

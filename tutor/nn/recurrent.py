@@ -15,12 +15,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
+from itertools import groupby
 from typing import Any, NamedTuple, overload
 
 from tutor._storage import layout
 from tutor._util import checks
 from tutor._util.keyword_aliases import spelled
 from tutor._util.typing import DTypeLike
+from tutor.core.engine import apply
 from tutor.errors import ShapeError
 from tutor.methods.tensor import Tensor
 from tutor.nn.dense import linear, stacked, started
@@ -31,46 +34,57 @@ from tutor.ops.movement import cat, stack
 
 State = tuple[Tensor, ...]  # (h,), or (h, c) of an LSTM
 Sequences = Tensor | PackedSequence  # of one length, or of several
-Step = Callable[[Tensor, Tensor | None, State, Tensor], State]
+Bias = Tensor | None
+Run = Callable[[Tensor, Tensor, Bias, State], tuple[Tensor, State]]
 
 
-# ---- one step: from W x + b, b of U, the state and U to the new state ----------------------------
+# ---- all places: from W x, U, its bias and the state to h of each place and the last state -------
 
 
-def after_tanh(wx: Tensor, bias: Tensor | None, state: State, u: Tensor) -> State:
-    return ((wx + linear(state[0], u, bias)).tanh(),)
+def run_rnn(wx: Tensor, u: Tensor, bias: Bias, state: State, relu: bool) -> tuple[Tensor, State]:
+    h = apply("rnn", wx, u, state[0], relu=relu)
+    return h, (h[-1],)
 
 
-def after_relu(wx: Tensor, bias: Tensor | None, state: State, u: Tensor) -> State:
-    return ((wx + linear(state[0], u, bias)).relu(),)
+def run_lstm(wx: Tensor, u: Tensor, bias: Bias, state: State) -> tuple[Tensor, State]:
+    states = apply("lstm", gates_of(wx, 4), square(u, 4), stack(state))
+    return states[0], (states[0, -1], states[1, -1])
 
 
-def after_lstm(wx: Tensor, bias: Tensor | None, state: State, u: Tensor) -> State:
-    h, c = state
-    i, f, g, o = (wx + linear(h, u, bias)).chunk(4, -1)
-    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-    return o.sigmoid() * c.tanh(), c
+def run_gru(wx: Tensor, u: Tensor, bias: Bias, state: State) -> tuple[Tensor, State]:
+    b = u.detach().like(0, u.shape[:1]) if bias is None else bias
+    h = apply("gru", gates_of(wx, 3), square(u, 3), b.reshape((3, -1)), state[0])
+    return h, (h[-1],)
 
 
-def after_gru(wx: Tensor, bias: Tensor | None, state: State, u: Tensor) -> State:
-    (h,) = state
-    (xr, xz, xn), (hr, hz, hn) = wx.chunk(3, -1), linear(h, u, bias).chunk(3, -1)
-    r, z = (xr + hr).sigmoid(), (xz + hz).sigmoid()
-    n = (xn + r * hn).tanh()
-    return (n + z * (h - n),)
+def gates_of(wx: Tensor, gates: int) -> Tensor:
+    return wx.reshape((*wx.shape[:-1], gates, wx.shape[-1] // gates))
+
+
+def square(u: Tensor, gates: int) -> Tensor:
+    return u.reshape((gates, u.shape[1], u.shape[1]))
 
 
 class RecurrentKind(NamedTuple):
-    """The number of gates, the number of Tensors in a state, and one step."""
+    """The number of gates, the number of Tensors in a state, how all places run, and whether U h
+    has a bias of its own; otherwise both biases can be added to W x."""
 
     gates: int
     states: int
-    step: Step
+    run: Run
+    apart: bool = False
+
+    def biases(self, b: Bias, c: Bias) -> tuple[Bias, Bias]:
+        """What is added to W x, and what to U h."""
+        if b is None or c is None or self.apart:
+            return b, c
+        return b + c, None
 
 
 KINDS = {
-    "tanh": RecurrentKind(1, 1, after_tanh), "relu": RecurrentKind(1, 1, after_relu),
-    "lstm": RecurrentKind(4, 2, after_lstm), "gru": RecurrentKind(3, 1, after_gru),
+    "tanh": RecurrentKind(1, 1, partial(run_rnn, relu=False)),
+    "relu": RecurrentKind(1, 1, partial(run_rnn, relu=True)),
+    "lstm": RecurrentKind(4, 2, run_lstm), "gru": RecurrentKind(3, 1, run_gru, apart=True),
 }  # fmt: skip
 
 
@@ -84,8 +98,8 @@ class Recurrent(Module):
 
     `num_layers` of them are stacked; `bidirectional` ones read from both ends and concatenate the
     results. In training, `dropout` applies to the output of every layer except the last. W x of all
-    places is one product; then there is one step for each place. For packed sequences
-    (nn.utils.rnn) both x and the result are a PackedSequence.
+    places is one product; the walk along the places is one op (tutor/ops/recurrent.py). For packed
+    sequences (nn.utils.rnn) both x and the result are a PackedSequence.
     """
 
     cell: str  # one of KINDS
@@ -193,31 +207,47 @@ class Recurrent(Module):
         self, x: Tensor, sizes: list[int] | None, state: State, end: str
     ) -> tuple[Tensor, State]:
         """One layer in one direction. Packed sequences end, the shortest first, and keep their last
-        state; in reverse they join, the longest first, with their initial state."""
+        state; in reverse they join, the longest first, with their initial state. Between that all
+        places have as many sequences, and are one run."""
         w, u = getattr(self, f"weight_ih_{end}"), getattr(self, f"weight_hh_{end}")
-        b = getattr(self, f"bias_ih_{end}") if self.bias else None
-        c = getattr(self, f"bias_hh_{end}") if self.bias else None
-        z, step, backward = linear(x, w, b), KINDS[self.cell].step, end.endswith("_reverse")
-        wx = [part.squeeze(0) for part in z.split(1)] if sizes is None else [*z.split(sizes)]
-        told: list[Any] = [None] * len(wx)
-        places, begin, ended = range(len(wx)), state, []
-        if sizes is not None and backward:
+        b, c = (getattr(self, f"bias_{x}_{end}") if self.bias else None for x in ("ih", "hh"))
+        kind, backward = KINDS[self.cell], end.endswith("_reverse")
+        b, c = kind.biases(b, c)
+
+        def run(wx: Tensor, state: State) -> tuple[Tensor, State]:
+            told, state = kind.run(wx.flip(0) if backward else wx, u, c, state)
+            return told.flip(0) if backward else told, state
+
+        z = linear(x, w, b)
+        if sizes is None:
+            return run(z, state)
+        told: list[Any] = []
+        runs, begin, ended = runs_of(sizes), state, []
+        if backward:
             state = tuple(s[: sizes[-1]] for s in begin)
-        for place in reversed(places) if backward else places:
-            if sizes is not None:
-                before, now = state[0].shape[0], sizes[place]
-                if now > before:
-                    state = tuple(
-                        cat([s, b[before:now]]) for s, b in zip(state, begin, strict=True)
-                    )
-                elif now < before:
-                    ended.append(tuple(s[now:] for s in state))
-                    state = tuple(s[:now] for s in state)
-            state = step(wx[place], c, state, u)
-            told[place] = state[0]
+        for first, places, now in reversed(runs) if backward else runs:
+            before = state[0].shape[0]
+            if now > before:
+                state = tuple(cat([s, b[before:now]]) for s, b in zip(state, begin, strict=True))
+            elif now < before:
+                ended.append(tuple(s[now:] for s in state))
+                state = tuple(s[:now] for s in state)
+            wx = z[first : first + places * now].reshape((places, now, z.shape[-1]))
+            h, state = run(wx, state)
+            told.append(h.reshape((places * now, h.shape[-1])))
         if ended:
             state = tuple(cat(parts) for parts in zip(state, *reversed(ended), strict=True))
-        return (stack(told) if sizes is None else cat(told)), state
+        return cat(told[::-1] if backward else told), state
+
+
+def runs_of(sizes: list[int]) -> list[tuple[int, int, int]]:
+    """Places of the same size that follow each other: their first row, how many, and the size."""
+    runs, row = [], 0
+    for size, group in groupby(sizes):
+        places = len(list(group))
+        runs.append((row, places, size))
+        row += places * size
+    return runs
 
 
 class OneState(Recurrent):

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from tutor.methods.tensor import Tensor
-from tutor.nn.parts import parts_of
+from tutor.nn.parameter import is_parameter
+from tutor.nn.parts import parts_of, state_of
 
 
 class SummaryRow(NamedTuple):
@@ -26,8 +27,8 @@ class SummaryRow(NamedTuple):
 
     @property
     def parameters(self) -> int:
-        """The number of trained numbers."""
-        return sum(t.numel() for t in self.tensors.values() if t.requires_grad)
+        """The number of numbers in its parameters, frozen ones too."""
+        return sum(t.numel() for t in self.tensors.values() if is_parameter(t))
 
     def holds(self) -> str:
         """`weight (16, 2), bias (16)`; untrained Tensors are marked as fixed."""
@@ -85,7 +86,8 @@ def layers_of(model: object) -> Iterator[SummaryRow]:
     dicts of Tensors are rows. A Tensor in two places is counted in the first."""
     held: dict[str, dict[str, Tensor]] = {}
     values: dict[str, Any] = {}
-    for path, value, holder in parts_of(model):
+    list(state_of(model))  # so that a Parameter is one
+    for path, value, holder, _ in parts_of(model):
         if isinstance(value, Tensor) and path:
             held[holder][path[len(holder) :].lstrip(".")] = value
         else:

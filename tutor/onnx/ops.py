@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 from tutor.methods.tensor import Tensor
 from tutor.onnx.graph import TYPES, Graph, cannot
+from tutor.onnx.norms import group_norm, layer_norm, rms_norm
+from tutor.onnx.recurrent_writing import LAYERS
 from tutor.onnx.sizes import Batch, Value
 from tutor.ops.gelu import CURVE, LINE
 
@@ -24,17 +26,14 @@ SAME = {  # the same function with the same operands
     "cos": "Cos", "tan": "Tan", "asin": "Asin", "acos": "Acos", "atan": "Atan", "sinh": "Sinh",
     "cosh": "Cosh", "tanh": "Tanh", "asinh": "Asinh", "acosh": "Acosh", "atanh": "Atanh",
     "erf": "Erf", "sigmoid": "Sigmoid", "relu": "Relu", "floor": "Floor", "ceil": "Ceil",
-    "round": "Round", "matmul": "MatMul",
+    "round": "Round", "matmul": "MatMul", "softplus": "Softplus", "mish": "Mish",
 }  # fmt: skip
 OF_BOOLS = {
     "add": "Or", "mul": "And", "maximum": "Or", "minimum": "And", "ne": "Xor",
     "bitwise_and": "And", "bitwise_or": "Or", "bitwise_xor": "Xor", "bitwise_not": "Not",
 }  # fmt: skip
 OF_INTS = {f"bitwise_{name}": f"Bitwise{name.title()}" for name in ("and", "or", "xor", "not")}
-REDUCTIONS = {
-    "sum": "ReduceSum", "mean": "ReduceMean", "max": "ReduceMax", "min": "ReduceMin",
-    "prod": "ReduceProd",
-}  # fmt: skip
+REDUCTIONS = {name: f"Reduce{name.title()}" for name in ("sum", "mean", "max", "min", "prod")}
 
 
 class OpCall(NamedTuple):
@@ -167,10 +166,6 @@ def attention(g: Graph, c: OpCall) -> str:
     return g.add("MatMul", shares, v)
 
 
-def layer_norm(g: Graph, c: OpCall) -> str:
-    return g.add("LayerNormalization", *c.ins, axis=-1, epsilon=c.params["eps"])
-
-
 def gelu(g: Graph, c: OpCall) -> str:
     """x/2 (1 + erf(x sqrt(1/2))), or x sigmoid(2 sqrt(2/pi) (x + 0.044715 x**3))"""
     (x,) = c.ins
@@ -179,14 +174,6 @@ def gelu(g: Graph, c: OpCall) -> str:
         return g.add("Mul", g.add("Mul", x, one(g, c, 0.5)), g.add("Add", wide, one(g, c, 1)))
     cube = g.add("Mul", g.add("Mul", g.add("Mul", x, x), x), one(g, c, CURVE))
     return g.add("Mul", x, g.add("Sigmoid", g.add("Add", cube, g.add("Mul", x, one(g, c, LINE)))))
-
-
-def rms_norm(g: Graph, c: OpCall) -> str:
-    """x / sqrt(mean of x**2 + eps) * w: opset 18 has no operator for it"""
-    x, w = c.ins
-    mean = g.add("ReduceMean", g.add("Mul", x, x), g.ints([-1]), keepdims=1)
-    root = g.add("Sqrt", g.add("Add", mean, one(g, c, c.params["eps"])))
-    return g.add("Mul", g.add("Div", x, root), w)
 
 
 # ---- along an axis -------------------------------------------------------------------------------
@@ -341,10 +328,13 @@ FUNCTIONS: dict[str, Callable[[Graph, OpCall], str]] = {
     "mul_add": lambda g, c: g.add("Add", g.add("Mul", *c.ins[:2]), c.ins[2]),
     "argmax": position, "argmin": position, "linear": linear, "linear_relu": linear,
     "conv2d": conv2d, "max_pool2d": max_pool2d, "attention": attention, "layer_norm": layer_norm,
-    "rms_norm": rms_norm, "gelu": gelu, "gelu_tanh": gelu, "softmax": along("Softmax"),
+    "rms_norm": rms_norm, "group_norm": group_norm, "gelu": gelu, "gelu_tanh": gelu,
+    "silu": lambda g, c: g.add("Mul", c.ins[0], g.add("Sigmoid", c.ins[0])),
+    "softmax": along("Softmax"),
     "log_softmax": along("LogSoftmax"), "cat": along("Concat"), "gather": along("GatherElements"),
     "index_select": along("Gather"), "scatter": along("ScatterElements"), "windows": windows,
     "scatter_add": along("ScatterElements", reduction="add"), "scan": scan, "argsort": argsort,
     "cast": cast, "reshape": reshape, "unsqueeze": reshape, "squeeze": reshape, "permute": permute,
     "transpose": permute, "expand": expand, "index": index, "place": place, "pad": pad,
+    **LAYERS,
 }  # fmt: skip

@@ -68,6 +68,7 @@ class OnnxModel(Module):
                 self.tensors[name] = Tensor(array).requires_grad_(learns)
             else:
                 self.arrays[name] = array
+        self.buffers_named = tuple(n for n, t in self.tensors.items() if not t.requires_grad)
         self.steps = [self.step(onnx, node) for node in graph.node]
         for node in self.steps:
             if node.kind == "Constant":

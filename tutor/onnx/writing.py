@@ -14,7 +14,7 @@ from tutor._util import files
 from tutor._util.keyword_aliases import spelled
 from tutor.errors import ArgumentError, DTypeError, MissingPackageError, ShapeError
 from tutor.methods.tensor import Tensor
-from tutor.nn.parts import is_module, named_modules, saved_tensors
+from tutor.nn.parts import is_module, named_modules, state_of
 from tutor.onnx import ops
 from tutor.onnx.graph import OPSET, TYPES, Graph
 from tutor.onnx.sizes import Batch, Both, Value
@@ -54,7 +54,8 @@ def export(
     if not inputs or not all(isinstance(x, Tensor) for x in inputs):
         kinds = ", ".join(type(x).__name__ for x in inputs) or "nothing"
         raise DTypeError(ASKED, f"an example of {kinds}", "give a Tensor, or a tuple of Tensors")
-    named = list(saved_tensors(model)) if hasattr(model, "__dict__") else []
+    state = state_of(model) if hasattr(model, "__dict__") else ()
+    named = [(s.name, s.tensor) for s in state if s.saved]
     with evaluated(model):
         both = traced(model, inputs, named, batch_axis)
     names = named_alike("input", len(inputs), input_names)

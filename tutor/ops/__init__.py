@@ -16,8 +16,10 @@ from tutor.ops import (  # noqa: F401 - each enters its classes into OPS
     matmul,
     movement,
     norm,
+    recurrent,
     reduce,
     scan,
+    smooth,
     transfer,
     window,
 )

@@ -6,12 +6,15 @@ Engine stretches operands before the kernel and sums gradients back to the opera
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from tutor.core.engine import apply
 from tutor.core.op import Op
 from tutor.dtype import DType, bool_
 from tutor.errors import DTypeError
+
+BESIDE = MappingProxyType({"x": "y", "y": "x"})  # in a product each only serves the other
 
 
 class Unary(Op, abstract=True):
@@ -58,7 +61,7 @@ class Sub(Binary):
 class Mul(Binary):
     """z = x * y"""
 
-    kernel, saves = "mul", ("x", "y")
+    kernel, saves, saved_for = "mul", ("x", "y"), BESIDE
 
     def backward(self, g, x, y):
         return g * y if self.needs[0] else None, g * x if self.needs[1] else None
@@ -67,7 +70,7 @@ class Mul(Binary):
 class MulAdd(Binary):
     """z = x * y + w"""
 
-    kernel, takes, saves = "mul_add", ("x", "y", "w"), ("x", "y")
+    kernel, takes, saves, saved_for = "mul_add", ("x", "y", "w"), ("x", "y"), BESIDE
 
     def backward(self, g, x, y):
         return g * y if self.needs[0] else None, g * x if self.needs[1] else None, g
@@ -76,7 +79,7 @@ class MulAdd(Binary):
 class Div(Binary):
     """z = x / y; integers divide as float32"""
 
-    kernel, saves, wants_float = "div", ("x", "y"), True
+    kernel, saves, saved_for, wants_float = "div", ("x", "y"), {"x": "y"}, True
 
     def backward(self, g, x, y):
         gx = g / y
@@ -277,4 +280,4 @@ class Cast(Unary):
     kernel, promotes = "cast", None
 
     def backward(self, g):
-        return g.cast(self.inputs[0].dtype)
+        return g.cast(self.edges[0].dtype)

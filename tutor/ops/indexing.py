@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from tutor._storage import bounds_checks
 from tutor._storage.array_like import is_tensor
 from tutor._storage.layout import checked_shape
 from tutor.backends.shape_rules import is_beside
@@ -68,7 +69,7 @@ class Gather(Indexed):
         return z
 
     def backward(self, g, index):
-        zeros = self.inputs[0].like(0)
+        zeros = g.like(0, self.edges[0].shape)
         return apply("scatter_add", zeros, index, g, axis=self.params["axis"]), None
 
 
@@ -112,8 +113,8 @@ class Scatter(Scattering):
 
     def backward(self, g, index):
         """Overwritten elements get no gradient; of several in one place only the last gets it."""
-        axis, x = self.params["axis"], self.inputs[0]
-        order = type(x).arange(index.numel(), device=x.buf.device).reshape(index.shape)
+        axis, x = self.params["axis"], self.edges[0]
+        order = type(g).arange(index.numel(), device=x.device).reshape(index.shape)
         nobody = order.like(-1, x.shape)
         writer = apply("scatter", nobody, index, order, axis=axis)
         stays = apply("gather", writer, index, axis=axis) == order
@@ -153,6 +154,7 @@ class Nonzero(Op):
 
     def forward(self, x):
         chosen = x if x.dtype is bool_ else x != 0
+        bounds_checks.opened("how many are true, the shape of t[mask]")
         count = int(chosen.sum().item())
         out = x.over(Buffer.empty(count, int64, x.buf.device), (count,))
         engine.call("nonzero", bool_, out, chosen)
@@ -186,7 +188,7 @@ class IndexSelect(Indexed):
         return z.reshape(()) if z is not None and not self.inputs[0].shape else z
 
     def backward(self, g, index):
-        axis, x = self.params["axis"], self.inputs[0]
+        axis, x = self.params["axis"], self.edges[0]
         shape = tuple(-1 if a == axis else 1 for a in range(len(x.shape)))
         spread = index.reshape(shape).expand(g.shape)
-        return apply("scatter_add", x.like(0), spread, g, axis=axis), None
+        return apply("scatter_add", g.like(0, x.shape), spread, g, axis=axis), None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from tutor._storage.device_memory import common
@@ -20,7 +21,7 @@ class MatMul(Op):
     as or, integers wrap.
     """
 
-    kernel, saves, promotes = "matmul", ("x", "y"), 0
+    kernel, saves, saved_for, promotes = "matmul", ("x", "y"), {"x": "y"}, 0
 
     def settle(self) -> Any:
         x, y = self.inputs
@@ -57,6 +58,7 @@ class Linear(Op):
     """
 
     saves: ClassVar[tuple[str, ...]] = ("x", "w")
+    saved_for: ClassVar[Mapping[str, str]] = {"x": "w"}
     promotes = 0
     relu: ClassVar[bool] = False  # are negative results set to 0?
 

@@ -56,7 +56,7 @@ class Reshape(Op):
         )
 
     def backward(self, g):
-        return g.reshape(self.inputs[0].shape)
+        return g.reshape(self.edges[0].shape)
 
 
 class Unsqueeze(Op):
@@ -69,7 +69,7 @@ class Unsqueeze(Op):
         return shape, (*x.strides[:at], step, *x.strides[at:]), x.offset
 
     def backward(self, g):
-        return g.reshape(self.inputs[0].shape)
+        return g.reshape(self.edges[0].shape)
 
 
 class Squeeze(Op):
@@ -83,7 +83,7 @@ class Squeeze(Op):
         return tuple([x.shape[a] for a in kept]), tuple([x.strides[a] for a in kept]), x.offset
 
     def backward(self, g):
-        return g.reshape(self.inputs[0].shape)
+        return g.reshape(self.edges[0].shape)
 
 
 class Permute(Op):
@@ -153,7 +153,7 @@ class Index(Op):
         return slice_layout(key, x.shape, x.strides, x.offset)
 
     def backward(self, g):
-        return apply("place", g, view="index", shape=self.inputs[0].shape, **self.params)
+        return apply("place", g, view="index", shape=self.edges[0].shape, **self.params)
 
 
 class Diagonal(Op):
@@ -178,7 +178,7 @@ class Diagonal(Op):
         return shape, strides, x.offset + start
 
     def backward(self, g):
-        return apply("place", g, view="diagonal", shape=self.inputs[0].shape, **self.params)
+        return apply("place", g, view="diagonal", shape=self.edges[0].shape, **self.params)
 
 
 # ---- copies --------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ class Pad(Op):
         pack([checks.number("pad(value=...)", self.params["value"])], x.buf.dtype)  # does it fit?
 
     def backward(self, g):
-        widths, shape = self.params["widths"], self.inputs[0].shape
+        widths, shape = self.params["widths"], self.edges[0].shape
         return g.shrink(tuple((b, b + n) for (b, _), n in zip(widths, shape, strict=True)))
 
 
@@ -234,11 +234,11 @@ class Cat(Op):
 
     def backward(self, g):
         axis = self.params["axis"]
-        ends = list(accumulate(x.shape[axis] for x in self.inputs))
+        ends = list(accumulate(x.shape[axis] for x in self.edges))
         before = (slice(None),) * axis
         return tuple(
             g[(*before, slice(end - x.shape[axis], end))]
-            for x, end in zip(self.inputs, ends, strict=True)
+            for x, end in zip(self.edges, ends, strict=True)
         )
 
 

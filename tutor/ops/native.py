@@ -16,12 +16,13 @@ from typing import Any
 
 from tutor import dtype as dtypes
 from tutor._storage import bounds_checks
+from tutor._storage.device_memory import CPU
 from tutor._util import error_messages
 from tutor.backends import registry, simd_cpp, step
 from tutor.core.buffer import Buffer
 from tutor.core.engine import casting, engine, forward
 from tutor.core.engine.grad_mode import is_grad_enabled, recording
-from tutor.core.op import OPS, Op
+from tutor.core.op import OPS, Op, edges
 from tutor.methods.tensor import Tensor
 from tutor.ops import elementwise, indexing, matmul, movement, reduce, window
 
@@ -71,6 +72,7 @@ def plan(cls: type[Op]) -> dict[str, Any] | None:
         "least": cls.least,
         "most": 2**31 - 1 if cls.most is None else cls.most,
         "saves": cls.save_positions,
+        "wants": cls.save_wants,
     }
 
 
@@ -89,7 +91,8 @@ def things() -> dict[str, Any]:
         "buffer_slots": ("dtype", "version"),
         "node": Op(),
         "node_slots": (
-            "_inputs", "params", "saved", "states", "serial", "needs", "shape", "kept", "hooks",
+            "_edges", "params", "saved", "states", "serial", "needs", "shape", "dtype", "device",
+            "result", "held", "kept", "hooks",
         ),
         "dtypes": table,
         "meeting": tuple(tuple(dtypes.promote(a, b).index for b in table) for a in table),
@@ -99,6 +102,12 @@ def things() -> dict[str, Any]:
         "serials": forward.serials,
         "recording": recording.variable,
         "is_recording": is_grad_enabled,
+        "keeping": edges.keeping.variable,
+        "is_keeping": edges.is_kept,
+        "nothing": edges.nothing(),
+        "host": CPU,
+        "constant_edge": edges.Constant(),
+        "constant_edge_slots": ("shape", "dtype", "device", "result"),
         "backend": registry.variable,
         "in_use": registry.Backend(None),
         "in_use_slots": ("kernels",),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tutor._storage import layout
 from tutor.core.buffer import Buffer
 from tutor.core.engine import engine
 from tutor.core.engine.grad_mode import is_grad_enabled
@@ -46,7 +47,7 @@ class RowNorm(Op, abstract=True):
     def backward(self, g, x, w):
         if is_grad_enabled():
             return self.composed(g, x, w)
-        grads = [empty(x, t.shape) for t in self.inputs]
+        grads = [empty(x, t.shape) for t in self.edges]
         dx, *rest = grads
         engine.call(f"{self.name}_grad", x.buf.dtype, dx, g, x, w, *rest, **self.params)
         return tuple(grads)
@@ -57,7 +58,7 @@ class RowNorm(Op, abstract=True):
         root = ((away * away).mean(-1, keepdims=True) + self.params["eps"]).sqrt()
         h, others = away / root, tuple(range(len(x.shape) - 1))
         grads = (slopes(g * w, h, root, -1, self.centred), (g * h).sum(others), g.sum(others))
-        return tuple([t.cast(dtype) for t in grads[: len(self.inputs)]])
+        return tuple([t.cast(dtype) for t in grads[: len(self.edges)]])
 
 
 class LayerNorm(RowNorm):
@@ -70,6 +71,37 @@ class RMSNorm(RowNorm):
     """z = h * w with h = x / sqrt(mean of x**2 + eps) for each row of x (..., n); w (n)"""
 
     kernel, takes, saves, centred = "rms_norm", ("x", "w"), ("x", "w"), False
+
+
+class GroupNorm(RowNorm):
+    """z = h * w + b with h = (x - mean) / sqrt(var + eps) over the places of each group of channels
+    of each example of x (k, c, m); w, b (c)"""
+
+    kernel, takes, saves = "group_norm", ("x", "w", "b"), ("x", "w")
+
+    def settle(self):
+        super().settle()
+        shape = self.inputs[0].shape
+        groups = layout.positive(self.params["groups"], "group_norm(groups=...)")
+        if len(shape) == 3 and shape[1] % groups:
+            raise ShapeError(
+                f"group_norm of {shape} in {groups} groups",
+                f"{shape[1]} channels do not divide by it",
+                "give a multiple of `groups` as channels, on axis 1",
+            )
+
+    def composed(self, g, x, w):
+        dtype, g, x, w = x.buf.dtype, wide(g), wide(x), wide(w)
+        k, c, m = shape = x.shape
+        groups = self.params["groups"]
+        rows = (k, groups, c // groups * m)
+        away = x.reshape(rows)
+        away = away - away.mean(-1, keepdims=True)
+        root = ((away * away).mean(-1, keepdims=True) + self.params["eps"]).sqrt()
+        h, a = away / root, (g * w.unsqueeze(-1)).reshape(rows)
+        dw = (g * h.reshape(shape)).sum((0, 2))
+        grads = slopes(a, h, root, -1).reshape(shape), dw, g.sum((0, 2))
+        return tuple([t.cast(dtype) for t in grads])
 
 
 class BatchNorm(Op):
@@ -102,7 +134,7 @@ class BatchNorm(Op):
     def backward(self, g, x, w):
         if is_grad_enabled():
             return self.composed(g, x, w)
-        dx, dw, db = (empty(x, t.shape) for t in self.inputs)
+        dx, dw, db = (empty(x, t.shape) for t in self.edges)
         engine.call("batch_norm_grad", x.buf.dtype, dx, g, x, w, self.mean, self.var, dw, db,
                     **self.params)  # fmt: skip
         return dx, dw, db

@@ -41,7 +41,7 @@ class Sum(ReductionOp):
     kernel = "sum"
 
     def backward(self, g):
-        return self.stretched(g, self.inputs[0])
+        return self.stretched(g, self.edges[0])
 
 
 class Prod(ReductionOp):
@@ -73,7 +73,7 @@ class Mean(ReductionOp):
     kernel, wants_float = "mean", True
 
     def backward(self, g):
-        x = self.inputs[0]
+        x = self.edges[0]
         count = math.prod(x.shape[a] for a in self.params["axis"])
         return self.stretched(g / count, x)
 

@@ -24,4 +24,4 @@ class Transfer(Op):
         return out
 
     def backward(self, g):
-        return apply("transfer", g, device=self.inputs[0].buf.device)
+        return apply("transfer", g, device=self.edges[0].device)

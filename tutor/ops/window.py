@@ -8,13 +8,13 @@ rest. The composed forms, by Tensor.unfold and a matrix product, are the oracles
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from tutor._storage.layout import Shape, axis_of, checked_shape, positive
 from tutor.core.engine import apply, engine
 from tutor.core.op import Op
 from tutor.errors import ShapeError
-from tutor.methods.windows import CONV, conv2d_input
+from tutor.methods.conv_input import CONV, conv2d_input
 
 
 class Conv2d(Op):
@@ -24,11 +24,12 @@ class Conv2d(Op):
     """
 
     kernel, takes, saves, promotes, wants_float = "conv2d", ("x", "w"), ("x", "w"), 0, True
+    saved_for: ClassVar[Mapping[str, str]] = {"x": "w"}
 
     def backward(self, g, x, w):
         gx = gw = None
         if self.needs[0]:
-            gx = conv2d_input(g, w, x.shape, **self.params)
+            gx = conv2d_input(g, w, self.edges[0].shape, **self.params)
         if self.needs[1]:
             gw = apply("conv2d_weight", x, g, size=w.shape[2:], **self.params)
         return gx, gw
@@ -89,7 +90,7 @@ class Windows(Op):
 
     def backward(self, g):
         params = {name: self.params[name] for name in ("axis", "step", "dilation")}
-        return apply("fold", g, shape=self.inputs[0].shape, **params)
+        return apply("fold", g, shape=self.edges[0].shape, **params)
 
 
 def sliding(given: Mapping[str, Any], shape: Shape) -> dict[str, int]:
@@ -137,4 +138,4 @@ class Fold(Op):
 
     def backward(self, g):
         params = {name: self.params[name] for name in ("axis", "step", "dilation")}
-        return apply("windows", g, size=self.inputs[0].shape[-1], **params)
+        return apply("windows", g, size=self.edges[0].shape[-1], **params)

@@ -12,6 +12,7 @@ end of a step adds 1 to the count. So repeating the same kernel calls makes the 
 
 from __future__ import annotations
 
+from tutor.interop import missing_names
 from tutor.optim import lr_scheduler
 from tutor.optim.adam import Adam, AdamW, NAdam, RAdam
 from tutor.optim.adaptive import Adadelta, Adagrad, RMSprop
@@ -31,3 +32,4 @@ __all__ = [
     "RMSprop", "clip_grad_norm_", "clip_grad_value_", "get_total_norm", "lr_scheduler",
     "orthogonalized",
 ]  # fmt: skip
+missing_names.watch(__name__)

@@ -10,6 +10,7 @@ from typing import Any
 from tutor._util import checks
 from tutor._util.keyword_aliases import spelled
 from tutor.errors import DataError, DomainError
+from tutor.interop import missing_names
 from tutor.optim.limits import flag, float_or_nan
 from tutor.optim.optimizer import Optimizer
 from tutor.optim.schedules import (
@@ -48,6 +49,8 @@ class OneCycleLR(LRScheduler):
     With `cycle_momentum` the momentum (for Adam beta1) moves the other way, from max_momentum to
     base_momentum and back. DomainError for more than total_steps steps.
     """
+
+    goes_on = False
 
     def __init__(
         self,
@@ -159,7 +162,8 @@ class SequentialLR(LRScheduler):
 
 
 def checked(of: str, schedulers: Sequence[LRScheduler], optimizer: Any) -> list[LRScheduler]:
-    """The schedules. DomainError unless all are of one formula, `at`, over one optimizer."""
+    """The schedules, with the rates as they were before them. DomainError unless all are of one
+    formula, `at`, over one optimizer."""
     found = list(schedulers)
     alike = all(isinstance(s, LRScheduler) and type(s).write is LRScheduler.write for s in found)
     if not found or not alike or len({id(s.optimizer) for s in found}) > 1 or (
@@ -168,6 +172,8 @@ def checked(of: str, schedulers: Sequence[LRScheduler], optimizer: Any) -> list[
         raise DomainError(f"{of} of {[type(s).__name__ for s in found]}",
                           "it is made of schedules of one formula, over one optimizer",
                           "give such as LinearLR and CosineAnnealingLR")  # fmt: skip
+    for group in found[0].optimizer.param_groups:
+        group["lr"] = group["initial_lr"]
     return found
 
 
@@ -254,3 +260,6 @@ class ReduceLROnPlateau:
             raise DataError(asked, found, do)
         for name, value in state.items():
             setattr(self, name, value)
+
+
+missing_names.watch(__name__)

@@ -15,6 +15,7 @@ from tutor.core.engine.grad_mode import recording
 from tutor.dtype import uint64
 from tutor.errors import DataError, GraphError
 from tutor.methods.tensor import Tensor
+from tutor.nn.parameter import Parameter
 from tutor.optim.group import Cells, Group, number, write
 from tutor.optim.limits import RATE, Limit
 
@@ -29,7 +30,9 @@ class Optimizer:
 
     params may also be groups with their own settings: `[{"params": weights, "lr": 0.01},
     {"params": biases, "weight_decay": 0}]`; settings that a group omits have the common values.
-    `param_groups` are these groups, which read and write like dicts.
+    `param_groups` are these groups, which read and write like dicts. `model.named_parameters()` is
+    accepted as well: a group's "param_names" are then these names. A parameter without a gradient,
+    as a frozen one, stays where it is.
 
     A subclass defines `slots` (the names of its state per parameter), `limits` (the values allowed
     for its settings, at any time) and `update`. The state starts at zero, unless `start` says
@@ -45,12 +48,12 @@ class Optimizer:
     limits: Mapping[str, Limit] = {"lr": RATE}
     maximize: bool = False  # go up, along the gradient, instead of down
     cells: Cells
-    defaults: Cells  # for settings that a group omits
+    common: Cells  # for settings that a group omits
     param_groups: list[Group]
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
         self = super().__new__(cls)
-        self.cells = self.defaults = {}  # before __init__, which sets the settings
+        self.cells = self.common = {}  # before __init__, which sets the settings
         self.param_groups = []
         return self
 
@@ -60,7 +63,9 @@ class Optimizer:
         if isinstance(params, Iterable) and not isinstance(params, (Tensor, str, Mapping)):
             listed = list(params)
         has_groups = isinstance(listed, list) and listed and isinstance(listed[0], Mapping)
-        for given in listed if has_groups else [{"params": self._leaves(listed)}]:
+        if not isinstance(listed, list):
+            raise self._no_list(listed)
+        for given in listed if has_groups else [{"params": listed}]:
             self.param_groups.append(self._group(given))
         self.cells = self.param_groups[0].cells
         self.slots = self.kept()
@@ -116,8 +121,8 @@ class Optimizer:
         """Set a setting in all groups; the first time, only in groups without their own."""
         if name not in self.limits:
             return super().__setattr__(name, value)
-        first = name not in self.defaults
-        write(self.defaults, self.limits, type(self).__name__, name, value)
+        first = name not in self.common
+        write(self.common, self.limits, type(self).__name__, name, value)
         for group in self.param_groups:
             if not (first and name in group.cells):
                 group[name] = value
@@ -129,6 +134,11 @@ class Optimizer:
     def rests(self, name: str, like: Tensor) -> list[Tensor]:
         """1 - x of a setting's cells, computed in float64, since 0.999 would lose three digits."""
         return [(1 - cell).cast(like.dtype) for cell in self.cells[name]]
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The settings that a group has unless it says otherwise."""
+        return {name: number(self.common, self.limits, name) for name in self.common}
 
     # ---- parameters ------------------------------------------------------------------------------
 
@@ -151,12 +161,14 @@ class Optimizer:
                 "it is no dict with 'params'",
                 'write {"params": tensors, "lr": 0.01}, all of them as such dicts',
             )
-        params = given["params"]
+        names, params = unnamed(given["params"])
         group = Group(of, self.limits, self._leaves([params] if is_leaf(params) else params))
+        if names:
+            group.notes["param_names"] = names
         for name in given:
             if name != "params":
                 group[name] = given[name]
-        for name, cells in self.defaults.items():
+        for name, cells in self.common.items():
             if name not in group.cells:
                 group.cells[name] = [cell.copy() for cell in cells]
         return group
@@ -165,9 +177,7 @@ class Optimizer:
         """The params as a list of distinct Tensors that an optimizer can move; else GraphError."""
         what = f"{type(self).__name__} over "
         if isinstance(params, (Tensor, str)) or not isinstance(params, Iterable):
-            raise GraphError(
-                f"{what}a {type(params).__name__}", "it is no list of parameters", GIVE
-            )
+            raise self._no_list(params)
         leaves = list(params)
         if not leaves:
             raise GraphError(
@@ -184,6 +194,10 @@ class Optimizer:
                              "step would move it twice", "give each parameter once, as "
                              "get_parameters(model) does")  # fmt: skip
         return leaves
+
+    def _no_list(self, params: Any) -> GraphError:
+        what = f"{type(self).__name__} over a {type(params).__name__}"
+        return GraphError(what, "it is no list of parameters", GIVE)
 
     # ---- a step ----------------------------------------------------------------------------------
 
@@ -305,8 +319,21 @@ class Optimizer:
                 t.assign(state[name])
 
 
+def unnamed(params: Any) -> tuple[list[str], Any]:
+    """The names and the Tensors of `named_parameters()`; no names for anything else."""
+    if isinstance(params, (Tensor, str, Mapping)) or not isinstance(params, Iterable):
+        return [], params
+    listed: list[Any] = list(params)
+    if not all(isinstance(p, tuple) and len(p) == 2 and isinstance(p[0], str) for p in listed):
+        return [], listed
+    return [name for name, _ in listed], [p for _, p in listed]
+
+
 def is_leaf(p: object) -> bool:
-    return isinstance(p, Tensor) and p.requires_grad and p.op is None
+    """Can it be moved: is it a leaf that requires a gradient, or a parameter that may again?"""
+    if not isinstance(p, Tensor) or p.op is not None:
+        return False
+    return p.requires_grad or (isinstance(p, Parameter) and p.dtype.is_float)
 
 
 def alike(t: Tensor, other: object) -> bool:

@@ -9,7 +9,9 @@
 A schedule writes into the cells of the optimizer's groups, so a step that tutor.jit has recorded
 follows it; `schedule.step()` itself is called outside the recorded function. Each rate is computed
 from the step count in closed form, `at`, and not from the previous rate: so a schedule can be
-evaluated at any step, drawn (`schedule.curve(100)`), and set to one (`load_state_dict`). Schedules
+evaluated at any step, drawn (`schedule.curve(100)`), and set to one (`load_state_dict`). Where the
+rate is no longer the one that the schedule wrote, because you or another schedule have set it, the
+schedule goes on from there: as if it had begun with the base that leads to this rate. Schedules
 have PyTorch's names and behaviour; t counts steps, from 0.
 """
 
@@ -59,16 +61,21 @@ class LRScheduler:
     """A schedule over the groups of an optimizer. A subclass defines `at(t, base)`: the rate after
     t steps of a group that began with the rate `base`.
 
-    `base_lrs` are the initial rates of each group, `last_epoch` is the number of steps that the
-    schedule has made, and `get_last_lr()` returns the current rates.
+    `base_lrs` are the rates of each group that `at` starts from, `last_epoch` is the number of
+    steps that the schedule has made, and `get_last_lr()` returns the current rates. With
+    `goes_on` = False a rate that the schedule did not write is overwritten.
     """
+
+    goes_on = True
 
     def __init__(self, optimizer: Optimizer) -> None:
         self.optimizer, self.last_epoch = scheduled(self, optimizer), 0
         for group in optimizer.param_groups:
             group.setdefault("initial_lr", group["lr"])
-        self.base_lrs = [float(group["initial_lr"]) for group in optimizer.param_groups]
+        first = "lr" if self.goes_on else "initial_lr"
+        self.base_lrs = [float(group[first]) for group in optimizer.param_groups]
         self.write()
+        self.written = self.get_last_lr()
 
     def at(self, t: int, base: float) -> float:
         """The rate after t steps of a group that began with `base`: defined by subclasses."""
@@ -76,8 +83,26 @@ class LRScheduler:
 
     def step(self) -> None:
         """Advance one step: write the rates for the optimizer's next step."""
+        fixed = self.rebase() if self.goes_on else {}
         self.last_epoch += 1
         self.write()
+        self.written = self.get_last_lr()
+        for i, rate in fixed.items():
+            self.optimizer.param_groups[i]["lr"] = rate
+
+    def rebase(self) -> dict[int, float]:
+        """Give each group whose rate was set by somebody else the base that leads to it: `at` is a
+        line over the base. Returns the rates for which there is none, as where the line is flat."""
+        found, t = {}, self.last_epoch
+        for i, (rate, own) in enumerate(zip(self.get_last_lr(), self.written, strict=False)):
+            if rate != own:
+                zero = self.at(t, 0.0)
+                slope = self.at(t, 1.0) - zero
+                if slope:
+                    self.base_lrs[i] = (rate - zero) / slope
+                else:
+                    found[i] = rate
+        return found
 
     def write(self) -> None:
         """Write the rates after `last_epoch` steps."""
@@ -110,6 +135,7 @@ class LRScheduler:
             raise DataError(asked, found, do)
         self.last_epoch, self.base_lrs = count, list(bases or ())
         self.write()
+        self.written = self.get_last_lr()
 
 
 @spelled
@@ -215,6 +241,8 @@ def cosine(start: float, end: float, share: float) -> float:
 class CosineAnnealingWarmRestarts(LRScheduler):
     """CosineAnnealingLR over T_0 steps, then again over T_0 * T_mult, T_0 * T_mult² ..."""
 
+    goes_on = False
+
     def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1,  # noqa: N803
                  eta_min: float = 0.0) -> None:  # fmt: skip
         of = "CosineAnnealingWarmRestarts with "
@@ -232,6 +260,8 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 @spelled
 class LambdaLR(LRScheduler):
     """base * f(t), with one function for all groups, or one for each"""
+
+    goes_on = False
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Function | Sequence[Function]) -> None:
         groups = len(optimizer.param_groups)

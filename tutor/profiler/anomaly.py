@@ -19,6 +19,7 @@ from tutor._util.callers import user_line
 from tutor._util.keyword_aliases import spelled
 from tutor.backends.step import Step, watch
 from tutor.core.op import Op
+from tutor.core.op.edges import nothing
 from tutor.errors import AnomalyError
 from tutor.profiler.debug import is_finite
 
@@ -37,7 +38,7 @@ class Anomaly:
         were_finite = all(map(is_finite, step.ins))
         op = _op_in_backward()
         if op is None:
-            bufs = [x.buf for x in step.ins]
+            bufs = [x.buf for x in (*step.ins, step.out)]
             self.kept += bufs
             self.lines.setdefault((step.kernel, tuple(map(id, bufs))), user_line())
         go()
@@ -48,8 +49,7 @@ class Anomaly:
         file, line = user_line()
         asked = f"{step} at {file}:{line}"
         if op is not None:
-            key = str(op.kernel), tuple([id(t.buf) for t in op.inputs])
-            made = self.lines.get(key)
+            made = self._line_of(op)
             where = " at {}:{}".format(*made) if made else ""
             asked = f"the derivative of {op.name}{where}: {step}, in the backward at {file}:{line}"
         return AnomalyError(
@@ -58,6 +58,15 @@ class Anomaly:
             "keep its operands where it has a finite result and derivative: clip them, or add a "
             "small number before a division, a log, a sqrt",
         )
+
+    def _line_of(self, op: Op) -> tuple[str, int] | None:
+        """The line of an Op's forward, which has read and made the values that the Op saved."""
+        values = zip(op.save_positions, op.saved or (), strict=False)
+        known = [(position, id(t.buf)) for position, t in values if t is not nothing()]
+        for (kernel, bufs), line in self.lines.items():
+            if known and kernel == op.kernel and all(bufs[i] == buf for i, buf in known):
+                return line
+        return None
 
 
 def _op_in_backward() -> Op | None:

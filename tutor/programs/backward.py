@@ -22,6 +22,7 @@ from tutor.backends.step import WATCHES, mode
 from tutor.core.buffer import Buffer
 from tutor.core.engine import engine
 from tutor.core.op import Op, state_of
+from tutor.core.op.edges import edge_to, operand
 from tutor.errors import RecordError
 from tutor.methods.tensor import Tensor
 from tutor.programs.call import BufferWindow, Key, modes, windows, within
@@ -60,7 +61,7 @@ class Kept(NamedTuple):
     kind: type[Op]
     inputs: tuple[int, ...]
     needs: tuple[bool, ...]
-    shape: tuple[int, ...]
+    made: tuple[Any, ...]  # shape, dtype and device of its result
     saved: tuple[int, ...]
     saves: tuple[str, ...]  # their names
     params: Any
@@ -69,16 +70,10 @@ class Kept(NamedTuple):
     def again(self, here: Any, serial: int) -> Op:
         """A new Op of this kind, over the Tensors in `here`."""
         op: Op = self.kind.__new__(self.kind)
-        op.inputs = tuple([here[i] for i in self.inputs])
+        op.edges = tuple([edge_to(here[i]) for i in self.inputs])
         op.saved = tuple([here[i] for i in self.saved])
         op.states = tuple(map(state_of, op.saved))
-        op.needs, op.shape, op.serial, op.kept, op.hooks = (
-            self.needs,
-            self.shape,
-            serial,
-            None,
-            None,
-        )
+        begin(op, self.needs, self.made, serial)
         op.params = _put(self.params, here)
         for name, value in self.attributes.items():
             setattr(op, name, _put(value, here))
@@ -99,6 +94,13 @@ class Kept(NamedTuple):
     def is_ours(self) -> bool:
         """Is its backward the library's, and thus the same each time?"""
         return self.kind.__module__.startswith("tutor.")
+
+
+def begin(op: Op, needs: tuple[bool, ...], made: tuple[Any, ...], serial: int) -> None:
+    """Fill in what a recorded Op has besides its edges and saved values."""
+    op.needs, op.serial, op.held = needs, serial, ()
+    op.shape, op.dtype, op.device = made
+    op.result = op.kept = op.hooks = None
 
 
 def _put(value: Any, here: Any) -> Any:
@@ -141,6 +143,8 @@ class GraphPart:
             if t.maker in self.made:
                 self.made[t.maker].append(i)
         self.out = self.made[span[-1]]
+        results = [i for i in self.out if tensors[i].made is not None]
+        self.first = min(results or self.out, key=lambda i: tensors[i].made or 0)
         # The Tensors that get gradients, in the order of arrival: for each Op, the last one first.
         self.wanting = [
             [i for i, needed in zip(op.inputs, op.needs, strict=True)
@@ -160,19 +164,18 @@ class GraphPart:
         """The node, over the Tensors in `here`; `serials` are those of the graph's Ops."""
         if len(self.span) == 1:
             return self.ops[0].again(here, serials[self.span[0]])
-        node = Replayed(*[here[i] for i in self.edges])
+        node = Replayed(*[edge_to(here[i]) for i in self.edges])
         node.part, node.serials, node.saves = self, serials, tuple(self.read.values())
         node.saved = tuple([here[i] for i in self.read])
         node.states = tuple(map(state_of, node.saved))
-        node.needs, node.shape = (True,) * len(self.edges), self.ops[-1].shape
-        node.serial, node.kept, node.hooks = serials[self.span[-1]], None, None
+        begin(node, (True,) * len(self.edges), self.ops[-1].made, serials[self.span[-1]])
         return node
 
     # ---- with its Ops ----------------------------------------------------------------------------
 
     def again(self, node: Replayed, here: dict[int, Any]) -> list[Op]:
         """The Ops of the node, newest first, built over the Tensors in `here`."""
-        here.update(zip(self.edges, node.inputs, strict=True))
+        here.update(zip(self.edges, map(operand, node.edges), strict=True))
         for i, t in zip(self.read, node.saved or (), strict=True):
             here[i] = t.alias() if self.tensors[i].maker in self.made else t
         states = dict(zip(self.read, node.states, strict=True))
@@ -196,7 +199,8 @@ class GraphPart:
         for op, wanting in zip(made, self.wanting, strict=True):
             shares = found.get(op, [])
             for i in wanting:
-                place = next((n for n, (x, _) in enumerate(shares) if x is here[i]), None)
+                node = here[i].op or here[i]
+                place = next((n for n, (edge, _) in enumerate(shares) if edge is node), None)
                 gradients.append(None if place is None else shares[place][1])
                 shares = shares if place is None else shares[place + 1 :]
         return gradients
@@ -308,17 +312,30 @@ class Replayed(Op, abstract=True):
 
 def unfold(root: Any) -> None:
     """Replace all Replayed nodes behind `root` by their Ops. The walk itself is to have a graph, so
-    this continues behind the Tensors that each Op has saved."""
-    unseen, seen = [root], set[Op]()
+    the Tensors that each Op has saved are led to these Ops as well."""
+    root.op = _whole(root.op)
+    unseen, seen = [root.op], set[Any]()
     while unseen:
-        t = unseen.pop()
-        if isinstance(t.op, Replayed) and t.op.saved is not None:
-            node = t.op
-            node.whole = node.whole or node.part.again(node, _Here(node.part.tensors))[0]
-            t.op = node.whole
-        if t.op is not None and t.op not in seen:
-            seen.add(t.op)
-            unseen.extend(t.op.inputs)
+        op = unseen.pop()
+        if not isinstance(op, Op) or op in seen:
+            continue
+        seen.add(op)
+        op.edges = tuple(map(_whole, op.edges))
+        for t in op.saved or ():
+            t.op = _whole(t.op)
+        unseen.extend(op.edges)
+
+
+def _whole(edge: Any) -> Any:
+    """The newest Op of a Replayed node, which its result then leads to; any other edge as it is."""
+    if not isinstance(edge, Replayed) or edge.saved is None:
+        return edge
+    edge.whole = edge.whole or edge.part.again(edge, _Here(edge.part.tensors))[0]
+    edge.whole.result = edge.result
+    result: Any = edge.result and edge.result()
+    if result is not None and result.op is edge:
+        result.op = edge.whole
+    return edge.whole
 
 
 bounds_checks.before_read.provide(graph=unfold)

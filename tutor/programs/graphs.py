@@ -19,11 +19,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any
+from weakref import ref
 
 from tutor.core.buffer import Buffer
 from tutor.core.engine import engine
 from tutor.core.engine.forward import serials
 from tutor.core.op import Op, state_of
+from tutor.core.op.edges import is_lost, operand
 from tutor.dtype import DType
 from tutor.errors import GraphError, RecordError
 from tutor.methods.tensor import Tensor
@@ -80,6 +82,7 @@ class RecordedGraph:
             node = part.node(here, taken)
             for i in part.out:
                 here[i].op, here[i].requires_grad = node, True
+            node.result = ref(here[part.first])
 
 
 # ---- writing one down ----------------------------------------------------------------------------
@@ -135,15 +138,16 @@ def ended(results: Sequence[Any], began: int) -> list[tuple[int, Op]]:
                     found.append((i, _left(op)))
                     break
                 seen.add(op)
-                unseen += {x.op for x in op.inputs if x.op} - seen
+                unseen += {edge for edge in op.edges if isinstance(edge, Op)} - seen
     return found
 
 
 def _left(op: Op) -> Op:
     """A stub of a freed or stale Op, enough for the Engine to refuse it: no inputs, no numbers."""
     left = type(op).__new__(type(op))
-    left.inputs, left.params, left.saved, left.states, left.needs = (), {}, None, (), ()
-    left.shape, left.serial, left.kept, left.hooks = op.shape, op.serial, None, None
+    left.edges, left.held, left.params, left.saved, left.states = (), (), {}, None, ()
+    left.shape, left.dtype, left.device = op.shape, op.dtype, op.device
+    left.needs, left.serial, left.result, left.kept, left.hooks = (), op.serial, None, None, None
     if op.saved is not None:
         saved, states = [], []
         for t, before in zip(op.saved, op.states, strict=True):
@@ -173,12 +177,12 @@ def behind(
 
 
 def graph_of(
-    results: Sequence[Any], began: int, note: Recorder, is_known: Callable[[Any], Any],
-    handed_out: list[Any], improve: Improve,
+    results: Sequence[Any], began: int, note: Recorder, known: Sequence[Any],
+    is_known: Callable[[Any], Any], handed_out: list[Any], improve: Improve,
 ) -> RecordedGraph | None:  # fmt: skip
     """The graph behind the `results` of a call that `began` at that serial, or None if there is no
-    graph. Appends the Tensors that it needs to `handed_out`, which begins with the results.
-    RecordError if a replay cannot rebuild it."""
+    graph. `known` are the Tensors that each call finds. Appends those that it needs to
+    `handed_out`, which begins with the results. RecordError if a replay cannot rebuild it."""
     first: dict[int, int] = {}
     twice = {i: first[id(t)] for i, t in enumerate(results) if first.setdefault(id(t), i) != i}
     ends = [t for i, t in enumerate(results) if i not in twice and is_live(t, began)]
@@ -188,6 +192,7 @@ def graph_of(
     ops = sorted(set[Op]().union(*behind), key=lambda op: op.serial)
     number = {op: i for i, op in enumerate(ops)}
     table = _Table(number, note, is_known, handed_out, results)
+    table.makers = {t.op: t for t in known if isinstance(t, Tensor) and t.op is not None}
     kept_ops = [table.op(op) for op in ops]
     last = {table.of(t) for t in ends}
     for op in kept_ops:
@@ -235,6 +240,7 @@ class _Table:
         self.made = {id(t): i for i, t in reversed(list(enumerate(there)))}
         self.results = {id(t.buf) for t in there}
         self.constants: dict[int, Buffer] = {}  # by the number
+        self.makers: dict[Any, Any] = {}  # the Tensor to which an edge leads
 
     def of(self, t: Any) -> int:
         """The number of t."""
@@ -248,10 +254,15 @@ class _Table:
             raise unlike(f"a hook on a Tensor within, or its retain_grad(): of {type(op).__name__}",
                          "return the Tensor, and ask for that outside")  # fmt: skip
         own = getattr(op, "__dict__", {})
-        inputs, saved = (tuple(map(self.of, ts)) for ts in (op.inputs, op.saved or ()))
+        for edge in op.edges:
+            if edge not in self.makers:
+                self.makers[edge] = operand(edge, op)
+        inputs = tuple([self.of(self.makers[edge]) for edge in op.edges])
+        saved = tuple(map(self.of, op.saved or ()))
         params, attributes = self.taken(op, dict(op.params)), self.taken(op, dict(own))
         names = getattr(op, "saves", ())
-        return Kept(type(op), inputs, op.needs, op.shape, saved, names, params, attributes)
+        made = op.shape, op.dtype, op.device
+        return Kept(type(op), inputs, op.needs, made, saved, names, params, attributes)
 
     def taken(self, op: Op, value: Any) -> Any:
         """A parameter or attribute, with a Number for each Tensor in it."""
@@ -272,6 +283,9 @@ class _Table:
         if id(t) in self.made or i in self.constants:
             return
         slots, buf = self.note.slots, t.buf
+        if is_lost(t):
+            raise unlike(f"a gradient goes on behind a Tensor of shape {t.shape} that nobody has",
+                         "hand it over as an argument")  # fmt: skip
         slot = slots.get(id(buf))
         if (slot is None or slot.role == "constant") and id(buf) not in self.results:
             self.constants[i] = copied(buf)

@@ -33,6 +33,8 @@ recorder: ContextVar[Recorder | None] = ContextVar("tutor.recorder", default=Non
 
 INSTEAD = {  # what to write instead of reading or writing numbers in Python
     "item()": "return the Tensor and call .item() outside of the jitted function",
+    "how many are true, the shape of t[mask]": "keep the shape: write tutor.where(mask, t, 0), or "
+    "pick what is true outside of the jitted function",
     "a yes or no (bool)": "write tutor.where(condition, x, y) for `if`, or decide outside",
     "the text of a Tensor": "return the Tensor and print it outside",
     "the bytes of a Buffer": "stay with Tensors; look at the bytes outside",

@@ -230,11 +230,18 @@ def _trace(
             effects.append((place._replace(value=None), None if now is None else len(handed_out)))
             if now is not None:
                 handed_out.append(now)
-        known = known_to([*arguments, *(p.value for p in moving.places)], moving)
+        there_now = [*arguments, *(p.value for p in moving.places)]
+        known = known_to(there_now, moving)
         is_known = lambda t: known.get(id(t))  # noqa: E731
         walked = ended(results, began)
         graph = graph_of(
-            results, began, note, is_known, handed_out, partial(improved, wanted=passes)
+            results,
+            began,
+            note,
+            there_now,
+            is_known,
+            handed_out,
+            partial(improved, wanted=passes),
         )
     except RecordError as error:
         return result, error

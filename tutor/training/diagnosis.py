@@ -19,7 +19,7 @@ from tutor.backends.step import Step, watch
 from tutor.errors import DataError
 from tutor.methods.tensor import Tensor
 from tutor.nn.module import state_dict
-from tutor.nn.parts import named_tensors
+from tutor.nn.parts import state_of
 
 # Thresholds. A healthy network is far from each of these; the updates of one that learns well are
 # about 1e-3 of its weights (Karpathy 2015, CS231n notes, "Ratio of weights:updates").
@@ -68,7 +68,7 @@ def diagnose(
     """
     checks.function("diagnose(model, ...)", model)
     checks.function("diagnose(..., loss, ...)", loss)
-    tensors = {n: t for n, t in named_tensors(model) if t.requires_grad}
+    tensors = {s.name: s.tensor for s in state_of(model) if s.tensor.requires_grad}
     if not tensors:
         raise DataError(
             "to see why a model does not learn",

@@ -20,7 +20,7 @@ from tutor.core.engine.grad_mode import no_grad
 from tutor.errors import DataError, GraphError
 from tutor.methods.tensor import Tensor
 from tutor.nn.module import Module
-from tutor.nn.parts import named_modules, named_tensors
+from tutor.nn.parts import named_modules, state_of
 from tutor.programs.call import within
 from tutor.training.diagnosis import _ratio, _rms
 
@@ -42,7 +42,7 @@ class Monitor:
     """
 
     def __init__(self, model: object) -> None:
-        self.parameters = {n: t for n, t in named_tensors(model) if t.requires_grad}
+        self.parameters = {s.name: s.tensor for s in state_of(model) if s.tensor.requires_grad}
         if not self.parameters:
             raise DataError(
                 "to monitor a model",

@@ -11,8 +11,8 @@ from tutor._util.keyword_aliases import spelled
 from tutor.backends.step import Step, watch
 from tutor.core.engine.grad_mode import no_grad
 from tutor.methods.tensor import Tensor
-from tutor.nn.module import Module
-from tutor.nn.parts import named_modules, named_tensors
+from tutor.nn.module import Module, get_parameters
+from tutor.nn.parts import named_modules
 
 
 class OutlineRow(NamedTuple):
@@ -83,7 +83,7 @@ def summary(model: Callable[..., Any], *inputs: Any) -> Outline:
     def leaves(module: Any, inputs: Any, result: Any) -> None:
         path, flops = calls.pop()
         found.flops += flops
-        own = sum(t.numel() for n, t in named_tensors(module) if t.requires_grad)
+        own = sum(p.numel() for p in get_parameters(module))
         results = [t for t in _listed(result) if isinstance(t, Tensor)]
         nbytes = sum(t.numel() * t.dtype.itemsize for t in results)
         found.nbytes += nbytes
@@ -110,8 +110,7 @@ def summary(model: Callable[..., Any], *inputs: Any) -> Outline:
             module.training = before
         for handle in handles:
             handle.remove()
-    parameters = [t for _, t in named_tensors(model) if t.requires_grad] if modules else []
-    found.parameters = sum(t.numel() for t in parameters)
+    found.parameters = sum(p.numel() for p in get_parameters(model)) if modules else 0
     return found
 
 

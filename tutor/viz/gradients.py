@@ -11,8 +11,8 @@ from tutor.errors import GraphError
 
 
 class Visit(NamedTuple):
-    """One step: `op` receives `gradient` and passes `shares` on, an (input, gradient) for each
-    input that requires one."""
+    """One step: `op` receives `gradient` and passes `shares` on: an (edge, gradient) for each input
+    that requires one. The edge is the Op that made the input, or the input if it is a leaf."""
 
     op: Any
     gradient: Any

@@ -1,14 +1,18 @@
 """The graph that autograd recorded, as a picture and as text.
 
-    >>> from tutor import Tensor
+    >>> from tutor import Tensor, keep_graph
     >>> x = Tensor([3.0], requires_grad=True)
-    >>> y = (x + 2) * 3
+    >>> with keep_graph():
+    ...     y = (x + 2) * 3
     >>> print(graph(y, names={"x": x, "y": y}))
     y = Mul -> [15.0]
     |-- Add -> [5.0]
     |   |-- x = [3.0]
     |   `-- 2.0
     `-- 3.0
+
+Without `keep_graph` only the numbers that backward needs, or that you still have, are there to be
+shown: the Add would have its shape alone.
 
 Classes of your own can be drawn as well: see tutor/viz/recorded.py for what they need.
 """
@@ -20,6 +24,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from tutor.core.op import Op
 from tutor.viz import layers, svg
 from tutor.viz.gradients import visits
 from tutor.viz.recorded import Node, Recorded, block, name_of, op_of
@@ -142,9 +147,9 @@ def gradients_of(y: Any, recorded: Recorded) -> dict[int, str]:
     for visit in visits(y):
         if id(visit.op) in recorded.number:
             total[recorded.number[id(visit.op)]] = visit.gradient
-        for x, g in visit.shares:
-            if x.op is None and id(x) in recorded.number:
-                v = recorded.number[id(x)]
+        for edge, g in visit.shares:
+            if not isinstance(edge, Op) and id(edge) in recorded.number:
+                v = recorded.number[id(edge)]
                 total[v] = total[v] + g if v in total else g
     return {v: block(g) for v, g in total.items()}
 

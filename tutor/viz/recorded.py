@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tutor.core.op.edges import is_lost
 from tutor.errors import DTypeError, GraphError
 from tutor.viz import layers
 from tutor.viz.svg import short
@@ -58,8 +59,13 @@ def value_of(t: Any) -> str | None:
 
 
 def is_walked(t: Any) -> bool:
-    """Whether it has a Buffer, and the shape, strides and offset to walk it."""
-    return all(hasattr(t, name) for name in ("buf", "strides", "offset"))
+    """Whether it has a Buffer with its numbers, and the shape, strides and offset to walk it."""
+    return all(hasattr(t, name) for name in ("buf", "strides", "offset")) and not is_lost(t)
+
+
+def _is_missed(t: Any) -> bool:
+    """Are its numbers gone, of which there are so few that they would have been shown?"""
+    return hasattr(t, "buf") and is_lost(t) and math.prod(t.shape) <= 16
 
 
 def texts_of(t: Any, room: int) -> list[str]:
@@ -166,6 +172,9 @@ class Recorded:
                              "give each op the tensors that existed before it")  # fmt: skip
         freed = any(getattr(node.op, "saved", ()) is None for node in self.nodes)
         self.notes = [f"{self.left_out:,} more ops behind these are left out"] * bool(self.left_out)
+        self.notes += [
+            "numbers that backward does not need are gone: compute in `with tutor.keep_graph():`"
+        ] * any(_is_missed(node.tensor) for node in self.nodes)
         self.notes += ["backward() has freed this graph: draw it before, or call"
                        " backward(retain_graph=True)"] * freed  # fmt: skip
 

@@ -58,8 +58,8 @@ def _recorded_steps(y: Any, recorded: Recorded) -> list[tuple[BackwardVisit, dic
         if recorded.nodes[v].left_out:
             continue
         shares, sums, nth = [], {}, 0
-        for x, g in visit.shares:
-            while visit.op.inputs[nth] is not x:
+        for edge, g in visit.shares:
+            while visit.op.edges[nth] is not edge:
                 nth += 1
             a = recorded.nodes[v].inputs[nth]
             total[a] = total[a] + g if a in total else g

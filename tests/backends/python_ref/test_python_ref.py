@@ -12,7 +12,14 @@ from arrays import LAYOUTS, assert_same, cell, numpy_type, operand, rounded, vie
 from backend_names import BACKENDS
 from kernel_cases import CASES, Case
 from kernel_inputs import FIRST_BLOCK, result_dtype, sample, values
-from test_python_ref_network import test_attention, test_dropout, test_norms
+from test_python_ref_network import (
+    test_attention,
+    test_dropout,
+    test_gru,
+    test_lstm,
+    test_norms,
+    test_rnn,
+)
 
 from tutor.backends import registry
 from tutor.backends.registry import Operand
@@ -341,9 +348,12 @@ OTHER_CASES = {
     "lion": test_lion,
     "fused": test_fused,
     **{f"{norm}{grad}": test_norms
-       for norm in ("layer_norm", "rms_norm", "batch_norm") for grad in ("", "_grad")},
+       for norm in ("layer_norm", "rms_norm", "batch_norm", "group_norm")
+       for grad in ("", "_grad")},
     "attention": test_attention,
     "attention_grad": test_attention,
+    **{f"{cell}{grad}": test for grad in ("", "_grad")
+       for cell, test in (("rnn", test_rnn), ("lstm", test_lstm), ("gru", test_gru))},
     "dropout": test_dropout,
 }  # fmt: skip
 

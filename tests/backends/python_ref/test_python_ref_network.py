@@ -1,4 +1,5 @@
-"""The reference's norms, attention and dropout, and their gradients, against NumPy's arithmetic."""
+"""The reference's norms, attention, recurrent layers and dropout, and their gradients, against
+NumPy's arithmetic."""
 
 from __future__ import annotations
 
@@ -73,6 +74,26 @@ def test_norms(name: str) -> None:
         np.testing.assert_allclose(ours, theirs, 1e-6, 1e-8)
 
 
+def test_group_norm() -> None:
+    """5 channels in 2 groups: 3 and 2."""
+    x, affine, g = drawn(2, 5, 4), [drawn(5) for _ in range(2)], drawn(2, 5, 4)
+
+    def f(x: np.ndarray, w: np.ndarray, b: np.ndarray) -> np.ndarray:
+        parts = []
+        for part in (x[:, :3], x[:, 3:]):
+            away = part - part.mean((1, 2), keepdims=True)
+            parts.append(away / np.sqrt((away * away).mean((1, 2), keepdims=True) + 0.1))
+        return np.concatenate(parts, 1) * w[:, None] + b[:, None]
+
+    params = {"eps": 0.1, "groups": 2}
+    (found,) = results("group_norm", [x.shape], x, *affine, **params)
+    np.testing.assert_allclose(found, f(x, *affine))
+    shapes = [t.shape for t in (x, *affine)]
+    grads = results("group_norm_grad", shapes, g, x, affine[0], **params)
+    for ours, theirs in zip(grads, slopes(f, [x, *affine], g), strict=True):
+        np.testing.assert_allclose(ours, theirs, 1e-6, 1e-8)
+
+
 @pytest.mark.parametrize("causal", [False, True])
 def test_attention(causal: bool) -> None:
     q, k, v, mask, g = (
@@ -101,6 +122,80 @@ def test_attention(causal: bool) -> None:
         "attention_grad", [q.shape, k.shape, v.shape], g, q, k, v, mask, z, logs, **given
     )
     for ours, theirs in zip(grads, slopes(f, [q, k, v], g), strict=True):
+        np.testing.assert_allclose(ours, theirs, 1e-6, 1e-8)
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+@pytest.mark.parametrize("relu", [False, True])
+def test_rnn(relu: bool) -> None:
+    wx, u, start, g = drawn(3, 2, 4), drawn(4, 4), drawn(2, 4), drawn(3, 2, 4)
+
+    def f(wx: np.ndarray, u: np.ndarray, h: np.ndarray) -> np.ndarray:
+        found = []
+        for x in wx:
+            a = x + h @ u.T
+            h = np.maximum(a, 0) if relu else np.tanh(a)
+            found.append(h)
+        return np.stack(found)
+
+    (z,) = results("rnn", [g.shape], wx, u, start, relu=relu)
+    np.testing.assert_allclose(z, f(wx, u, start))
+    found = results("rnn_grad", [wx.shape, start.shape], g, u, z, relu=relu)
+    for ours, theirs in zip(found, slopes(lambda x, h: f(x, u, h), [wx, start], g), strict=True):
+        np.testing.assert_allclose(ours, theirs, 1e-6, 1e-8)
+
+
+@pytest.mark.parametrize("kept", [0, 1, 3])
+def test_lstm(kept: int) -> None:
+    wx, u, start, g = drawn(3, 2, 4, 5), drawn(4, 5, 5), drawn(2, 2, 5), drawn(2, 3, 2, 5)
+    gates: list[np.ndarray] = []
+
+    def f(wx: np.ndarray, start: np.ndarray) -> np.ndarray:
+        (h, c), found = start, []
+        gates.clear()
+        for x in wx:
+            a = [x[:, k] + h @ u[k].T for k in range(4)]
+            i, f, g, o = sigmoid(a[0]), sigmoid(a[1]), np.tanh(a[2]), sigmoid(a[3])
+            c = f * c + i * g
+            h = o * np.tanh(c)
+            found.append((h, c))
+            gates.append(np.stack([i, f, g, o], 1))
+        return np.stack(found, 1)
+
+    z, inside = results("lstm", [g.shape, (kept, 2, 4, 5)], wx, u, start)
+    np.testing.assert_allclose(z, f(wx, start))
+    np.testing.assert_allclose(inside, np.stack(gates)[3 - kept :])
+    whole = np.stack(gates)
+    found = results("lstm_grad", [wx.shape, start.shape], g, u, start, z, whole)
+    for ours, theirs in zip(found, slopes(f, [wx, start], g), strict=True):
+        np.testing.assert_allclose(ours, theirs, 1e-6, 1e-8)
+
+
+def test_gru() -> None:
+    wx, u, b, start = drawn(3, 2, 3, 4), drawn(3, 4, 4), drawn(3, 4), drawn(2, 4)
+    g, gates = drawn(3, 2, 4), []
+
+    def f(wx: np.ndarray, b: np.ndarray, h: np.ndarray) -> np.ndarray:
+        found = []
+        gates.clear()
+        for x in wx:
+            a = [h @ u[k].T + b[k] for k in range(3)]
+            r, z = sigmoid(x[:, 0] + a[0]), sigmoid(x[:, 1] + a[1])
+            n = np.tanh(x[:, 2] + r * a[2])
+            h = (1 - z) * n + z * h
+            found.append(h)
+            gates.append(np.stack([r, z, a[2], n], 1))
+        return np.stack(found)
+
+    z, inside = results("gru", [g.shape, (3, 2, 4, 4)], wx, u, b, start)
+    np.testing.assert_allclose(z, f(wx, b, start))
+    np.testing.assert_allclose(inside, np.stack(gates))
+    dwx, da, dstart = results("gru_grad", [wx.shape, wx.shape, start.shape], g, u, start, z, inside)
+    found = (dwx, da.sum((0, 1)), dstart)
+    for ours, theirs in zip(found, slopes(f, [wx, b, start], g), strict=True):
         np.testing.assert_allclose(ours, theirs, 1e-6, 1e-8)
 
 

@@ -81,6 +81,15 @@ def products(*shapes: Callable[[int], tuple[int, int, int]]) -> Cases:
     return cases
 
 
+def few(n: int) -> Iterator[Row]:
+    """Layers of so many rows, of one block of k or two, whose columns fill vectors or do not."""
+    for m in near(n):
+        for dtype in (float32, float64):
+            d = Draw("linear", dtype, m)
+            for k, columns in ((37, 16), (37, 35), (800, 19)):
+                yield "linear", dtype, reduce.layer(d, (m,), k, columns, plain(d), "small")
+
+
 def scans(shape: Callable[[int], tuple[int, ...]], axis: int) -> Cases:
     def cases(n: int) -> Iterator[Row]:
         for m in near(n):
@@ -236,6 +245,7 @@ def norms(shape: Callable[[int], tuple[int, ...]], *names: str) -> Cases:
 
 
 ROW_NORMS = ("layer_norm", "rms_norm", "layer_norm_grad", "rms_norm_grad")
+GROUP_NORMS = ("group_norm", "group_norm_grad")
 CHANNEL_NORMS = ("batch_norm", "batch_norm_grad")
 
 
@@ -265,17 +275,35 @@ CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
         for m in near(n) for t in (int8, float32, float64)
     ),
     "half.hpp:STRETCH": maps("exp", "pow", dtype=float16),
-    "packing.hpp:ROWS": products(lambda n: (n, 3, 5), lambda n: (5, 3, n)),
+    "packing.hpp:ROWS": (
+        products(lambda n: (n, 3, 5), lambda n: (5, 3, n)),
+        convolutions(lambda n: (2, 2, 3, 4), lambda n: 2 * n),
+        convolutions(lambda n: (2, n, 4, 5), lambda n: 16),
+    ),
     "packing.hpp:PAGES": products(lambda n: (3, n, 40)),
     "micro_kernel.hpp:WIDE": tuple(
         products(lambda n, lanes=lanes: (1, 9, n * lanes)) for lanes in (4, 8, 16)
     ),
     "micro_kernel.hpp:AHEAD": products(lambda n: (1, n, 40), lambda n: (40, n, 1)),
-    "gemm.hpp:KC": products(lambda n: (3, n, 5), lambda n: (1, n, 33), lambda n: (7, 2 * n, 9)),
-    "gemm.hpp:NC": products(lambda n: (3, 4, n)),
+    "gemm.hpp:KC": (
+        products(lambda n: (3, n, 5), lambda n: (1, n, 33), lambda n: (7, 2 * n, 9)),
+        convolutions(lambda n: (1, n // 6 + n % 2, 3, 4), lambda n: 17),  # terms
+        convolutions(lambda n: (n // 3 + n % 2, 1, 2, 5), lambda n: 17),  # places
+    ),
+    "gemm.hpp:NC": (
+        products(lambda n: (3, 4, n)),
+        convolutions(lambda n: (n // 4 + n % 2, 1, 3, 4), lambda n: 17),
+        convolutions(lambda n: (1, 1, 2, n + 2), lambda n: 130),
+        convolutions(lambda n: (1, 1, 2, 2 * n + 2), lambda n: 130),
+        convolutions(lambda n: (1, 1, 2, 4), lambda n: n),
+    ),
+    "gemm.hpp:FEW": few,
     "gemm.hpp:MC": products(lambda n: (n, 2, 3)),
     "gemm.hpp:PANELS": tuple(
         products(lambda n, rows=rows: (n * rows, 3, 4), lambda n, rows=rows: (n * rows + 1, 3, 4))
+        for rows in ROWS
+    ) + tuple(
+        convolutions(lambda n, rows=rows: (2, 3, 4, 4), lambda n, rows=rows: n * rows + n % 2)
         for rows in ROWS
     ),
     "gemm.hpp:GRAIN": products(lambda n: (64, 64, n // 4096), lambda n: (64, 65, n // 4096)),
@@ -312,16 +340,20 @@ CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
     "scores.hpp:TURN": rows_of_scores(lambda n: (n, 40), 0),
     "optimizer.cpp:GRAIN": steps,
     "optimizer.cpp:TILE": steps,
-    "conv.cpp:HEIGHT": convolutions(lambda n: (2, 2, 4, 9), lambda n: n),
-    "conv.cpp:VECTORS": tuple(
+    "conv_direct.hpp:HEIGHT": convolutions(lambda n: (2, 2, 4, 9), lambda n: n),
+    "conv_direct.hpp:WIDTH": tuple(
         convolutions(lambda n, lanes=lanes: (1, 2, 4, n * lanes + 2), lambda n: 3)
         for lanes in (4, 8, 16)
     ),
-    "conv.cpp:POSITIONS": convolutions(lambda n: (2, 1, 9, n // 8 + 2), lambda n: 2),
-    "conv.cpp:INPUT": convolutions(lambda n: (1, n // 1024, 3, 130), lambda n: 1),
-    "conv.cpp:GRAIN": convolutions(lambda n: (4, 3, 34, n // 8192), lambda n: 3),
-    "conv.cpp:PARTS": convolutions(lambda n: (n, 1, 34, 34), lambda n: 1),
-    "conv.cpp:SUMS": convolutions(lambda n: (1, 64, 3, 5), lambda n: n // (64 * 6 * 128)),
+    "conv_direct.hpp:POSITIONS": convolutions(lambda n: (2, 1, 9, n // 8 + 2), lambda n: 2),
+    "conv_direct.hpp:INPUT": convolutions(lambda n: (1, n // 1024, 3, 130), lambda n: 1),
+    "conv_direct.hpp:PARTS": convolutions(lambda n: (n, 1, 34, 34), lambda n: 1),
+    "conv_direct.hpp:SUMS": tuple(
+        convolutions(lambda n, part=part: (1, n // part, 3, 5), lambda n: 9)
+        for part in (1 << 13, 1 << 12, 1 << 11)
+    ),
+    "conv.cpp:FEW_OUTPUTS": convolutions(lambda n: (2, 3, 5, 7), lambda n: n),
+    "window.hpp:CONV_GRAIN": convolutions(lambda n: (4, 3, 34, n // 8192), lambda n: 3),
     "pool.cpp:GRAIN": pools(lambda n: (2, 2, 90, n // 360)),
     "pool.cpp:TOGETHER": pools(lambda n: (1, 1, 66, n // 32)),
     "attention.hpp:KEYS": (
@@ -333,7 +365,7 @@ CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
     "attention.hpp:GRAIN": heads(lambda n: (n // 8192, 16, 16, 16, 16)),
     "norm.hpp:GRAIN": (
         norms(lambda n: (n // 64, 64), *ROW_NORMS),
-        norms(lambda n: (3, 3, n // 9), *CHANNEL_NORMS),
+        norms(lambda n: (3, 3, n // 9), *CHANNEL_NORMS, *GROUP_NORMS),
     ),
     "channels.cpp:BESIDE": tuple(
         norms(lambda n, at=at, lanes=lanes: (9, n * lanes + at, 1), *CHANNEL_NORMS)
@@ -352,8 +384,10 @@ NO_SIZES = {
     "MAX_DIMS", "MAX_PARAMS", "MAX_INS", "MAX_INPUTS", "MAX_OPERANDS", "MAX_THREADS", "SLOTS",
     "MAX_CODE", "MAX_FUSED", "LEVELS", "OPERANDS", "LANES", "SIDE_BY_SIDE", "WORDS", "per_block",
     "neutral", "NONE", "mantissa", "bias", "widest", "ALIGNMENT", "GIVEN", "HEADER", "VECTORS",
+    "GATES", "KEPT", "STATES", "PART", "DIGITS",
 }  # fmt: skip
 ELSEWHERE = {
+    "transpose.hpp:SIDE": "parts of a square whose size is a vector's, whatever the operands' are",
     "matmul_steps.hpp:SIDE": "tests/backends/simd_cpp/test_kernels_matmul_steps.py",
     "sum_steps.hpp:BRANCH": "tests/backends/simd_cpp/test_kernels_sum_steps.py",
     "reducer.hpp:MOST": "2**30 rows take gigabytes",

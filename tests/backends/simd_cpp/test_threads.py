@@ -15,8 +15,10 @@ from arrays import view
 from operands import BufferMemory, Operand, operand
 
 from tutor.backends import registry, simd_cpp
+from tutor.backends.signatures import SIGNATURES
 from tutor.backends.simd_cpp import _simd
 from tutor.dtype import float32, float64
+from tutor.testing.cases import recurrent
 
 KERNELS = simd_cpp.table(simd_cpp.levels()[-1])
 COUNTS = [1, 2, 3, 7]
@@ -50,6 +52,12 @@ CASES = {
     "linear": ((300, 301), [(300, 299), (301, 299), (301,)], {"relu": True}),
     "linear, thin": ((70_000, 3), [(70_000, 29), (3, 29), (3,)], {"relu": False}),
     "conv2d": ((20, 9, 28, 28), [(20, 5, 30, 30), (9, 5, 3, 3)], CONV),
+    "conv2d, by product": ((6, 260, 4, 4), [(6, 40, 6, 6), (260, 40, 3, 3)], CONV),
+    "conv2d_weight, by product": (
+        (33, 50, 3, 3),
+        [(20, 50, 10, 10), (20, 33, 8, 8)],
+        CONV,
+    ),
     "conv2d_weight": ((9, 5, 3, 3), [(20, 5, 30, 30), (20, 9, 28, 28)], CONV),
     "softmax": ((500, 1000), [(500, 1000)], {"axis": 1}),
     "cat": ((1000, 1000), [(400, 1000), (600, 1000)], {"axis": 0}),
@@ -329,6 +337,8 @@ NORMS = {  # the shapes of out and the results that follow, those of the inputs,
     "layer_norm_grad": ([ROWS, PLACE, PLACE], [ROWS, ROWS, PLACE]),
     "rms_norm": ([ROWS], [ROWS, PLACE]),
     "rms_norm_grad": ([ROWS, PLACE], [ROWS, ROWS, PLACE]),
+    "group_norm": ([IMAGES], [IMAGES, CHANNEL, CHANNEL]),
+    "group_norm_grad": ([IMAGES, CHANNEL, CHANNEL], [IMAGES, IMAGES, CHANNEL]),
     "batch_norm": ([IMAGES, CHANNEL, CHANNEL], [IMAGES, CHANNEL, CHANNEL]),
     "batch_norm_grad": ([IMAGES, CHANNEL, CHANNEL], [IMAGES, IMAGES, *[CHANNEL] * 3]),
     "batch_norm, features": ([(3000, 200, 1), PLACE, PLACE], [(3000, 200, 1), PLACE, PLACE]),
@@ -344,11 +354,29 @@ def test_norms_and_their_gradients_have_the_same_bits(case):
     ins, results = [random(*shape) for shape in inputs], []
     if case.startswith("batch_norm_grad"):
         KERNELS["mul", float32](ins[4], ins[4], ins[4])  # a variance
+    params = {"eps": 1e-5, **({"groups": 5} if case.startswith("group") else {})}
     for count in COUNTS:
         simd_cpp.set_num_threads(count)
         first, *rest = outs = [operand(*shape) for shape in shapes]
-        KERNELS[case.split(",")[0], float32](first, *ins, *rest, eps=1e-5)
+        KERNELS[case.split(",")[0], float32](first, *ins, *rest, **params)
         results.append([bytes(out.buf.raw) for out in outs])
+    assert all(any(each) for each in results[0])
+    assert results == [results[0]] * len(COUNTS)
+
+
+@pytest.mark.parametrize("kernel", sorted(recurrent.KERNELS))
+def test_recurrent_layers_and_their_gradients_have_the_same_bits(kernel):
+    """Of so many sequences and units that each place is shared by the threads."""
+    out, *given = recurrent.shapes(kernel, (3, 90, 200))
+    written = SIGNATURES[kernel].results - 1
+    ins = [random(*shape) for shape in given[: len(given) - written]]
+    np.asarray(ins[1].buf)[:] /= 200  # U
+    params, results = {"relu": False} if "rnn" in kernel else {}, []
+    for count in COUNTS:
+        simd_cpp.set_num_threads(count)
+        outs = [operand(*shape) for shape in (out, *given[len(given) - written :])]
+        KERNELS[kernel, float32](outs[0], *ins, *outs[1:], **params)
+        results.append([bytes(x.buf.raw) for x in outs])
     assert all(any(each) for each in results[0])
     assert results == [results[0]] * len(COUNTS)
 

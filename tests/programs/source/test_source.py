@@ -104,9 +104,11 @@ def test_a_chain_that_may_refuse_is_left_to_the_library() -> None:
 def test_what_is_not_written_out_is_known() -> None:
     library = {name for name in SIGNATURES if name not in WRITERS}
     assert library == {"argsort", "attention", "attention_grad", "batch_norm", "batch_norm_grad",
-                       "conv2d", "conv2d_weight", "cummax", "dropout", "layer_norm",
-                       "layer_norm_grad", "max_pool2d", "max_pool2d_grad", "nonzero", "normal",
-                       "random_bits", "rms_norm", "rms_norm_grad", "scan", "uniform"}  # fmt: skip
+                       "conv2d", "conv2d_weight", "cummax", "dropout", "group_norm",
+                       "group_norm_grad", "gru", "gru_grad", "layer_norm", "layer_norm_grad",
+                       "lstm", "lstm_grad", "max_pool2d", "max_pool2d_grad", "nonzero", "normal",
+                       "random_bits", "rms_norm", "rms_norm_grad", "rnn", "rnn_grad", "scan",
+                       "uniform"}  # fmt: skip
 
 
 def test_every_elementwise_kernel_has_an_expression_for_each_of_its_dtypes() -> None:

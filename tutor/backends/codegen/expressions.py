@@ -104,6 +104,9 @@ EXPRESSIONS: dict[str, Variants] = {
     "sigmoid": floats(own("x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x))")),
     "gelu": floats(double("gelu(x)")),
     "gelu_tanh": floats(double("gelu_tanh(x)")),
+    "softplus": floats(double("softplus(x)")),
+    "silu": floats(double("silu(x)")),
+    "mish": floats(double("mish(x)")),
     # ---- two or three operands
     "add": floats(own("x + y")) | integers(wraps("x + y")) | {"bool": own("x | y")},
     "sub": floats(own("x - y")) | integers(wraps("x - y")),
@@ -125,6 +128,9 @@ EXPRESSIONS: dict[str, Variants] = {
     "sigmoid_grad": floats(double("sigmoid_grad(g, z)")),
     "gelu_grad": floats(double("gelu_grad(g, x)")),
     "gelu_tanh_grad": floats(double("gelu_tanh_grad(g, x)")),
+    "softplus_grad": floats(double("softplus_grad(g, x)")),
+    "silu_grad": floats(double("silu_grad(g, x)")),
+    "mish_grad": floats(double("mish_grad(g, x)")),
     "bitwise_and": {**integers(own("x & y")), "bool": own("x & y")},
     "bitwise_or": {**integers(own("x | y")), "bool": own("x | y")},
     "bitwise_xor": {**integers(own("x ^ y")), "bool": own("x ^ y")},
@@ -166,6 +172,7 @@ NAMES = {
     "where": "cxy", "mul_add": "xyw",
     **dict.fromkeys(("relu_grad", "tanh_grad", "sigmoid_grad"), "gz"),
     **dict.fromkeys(("gelu_grad", "gelu_tanh_grad"), "gx"),
+    **dict.fromkeys(("softplus_grad", "silu_grad", "mish_grad"), "gx"),
 }  # fmt: skip
 FUNCTIONS = {
     "fabs", "sqrt", "floor", "ceil", "rint", "trunc", "exp", "log", "sin", "cos", "pow", "fmod",

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from tutor.backends.codegen.dialect import C99, Dialect
 from tutor.backends.codegen.expressions import EXPRESSIONS
-from tutor.backends.python_ref.elementwise import CURVE, LINE
+from tutor.backends.python_ref.activations import CURVE, LINE
 
 _PLAIN = """\
 static inline uint32_t bits_of(float x) {
@@ -134,6 +134,36 @@ static inline double gelu_tanh_grad(double g, double x) {
     x = near(x);
     const double slope = LINE + 3 * CURVE * (x * x);
     return g * -(-x * slope * (bent(x) * (1 - bent(x))) - bent(x));
+}
+
+/* x where its sigmoid is neither 0 nor 1. */
+static inline double bounded(double x) { return x < -800 ? -800 : x > 800 ? 800 : x; }
+
+/* 1 / (1 + e^-x) */
+static inline double gate(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
+
+/* ln(1 + e^x) = max(x, 0) + ln(1 + e^-|x|) */
+static inline double softplus(double x) { return (x < 0 ? 0 : x) + log1p(exp(-fabs(x))); }
+
+/* g times its slope at x. */
+static inline double softplus_grad(double g, double x) { return g * gate(x); }
+
+/* x / (1 + e^-x), whose limit at -inf is -0. */
+static inline double silu(double x) { return (x > 0 ? x : bounded(x)) * gate(x); }
+
+/* g times its slope at x. */
+static inline double silu_grad(double g, double x) {
+    x = bounded(x);
+    return g * -(-x * (gate(x) * (1 - gate(x))) - gate(x));
+}
+
+/* x tanh(ln(1 + e^x)), whose limit at -inf is -0. */
+static inline double mish(double x) { return (x > 0 ? x : bounded(x)) * tanh(softplus(x)); }
+
+/* g times its slope at x. */
+static inline double mish_grad(double g, double x) {
+    const double t = tanh(softplus(bounded(x)));
+    return g * -(-bounded(x) * (gate(bounded(x)) * (1 - t * t)) - t);
 }
 
 /* x to the power y by squaring, modulo 2^64, of which narrower integers keep the low bits. */

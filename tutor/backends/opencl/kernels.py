@@ -12,6 +12,7 @@ from tutor.backends.opencl import (
     moving,
     norms,
     products,
+    recurrent,
     reduce,
     scan,
     scores,
@@ -25,7 +26,8 @@ from tutor.dtype import DType, float64
 Maker = Callable[[Pool, str, DType], Callable[..., None]]
 MAKERS: dict[str, Maker] = {}  # by kernel; its dtypes are those of signatures.py
 for _family in (
-    elementwise, moving, products, reduce, scan, scores, windows, norms, attention, draws, updates,
+    elementwise, moving, products, reduce, scan, scores, windows, norms, attention,
+    recurrent, draws, updates,
 ):  # fmt: skip
     MAKERS |= _family.KERNELS
 

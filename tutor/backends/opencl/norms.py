@@ -8,6 +8,7 @@ for each of their numbers, from the mean and the root that the first one stored.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from tutor.backends.opencl.handwritten import Body, Kernel, permuted
@@ -93,6 +94,20 @@ ADD_UP = Body(
     db[at] = STORE_X(sum);
 """)  # fmt: skip
 
+ADD_UP_CHANNELS = Body(
+    "channel_sums(X *dw, X *db, const X *g, const X *x, const A *means, const A *roots, rows,"
+    " places)", """
+    A_t slope = 0, sum = 0;
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t k = (r * count + at) * places; k < (r * count + at + 1) * places; k++) {
+            const A_t gk = LOAD_X(g[k]);
+            slope += gk * ((LOAD_X(x[k]) - means[r]) * roots[r]);
+            sum += gk;
+        }
+    dw[at] = STORE_X(slope);
+    db[at] = STORE_X(sum);
+""")  # fmt: skip
+
 
 class Norm(Kernel):
     """`kernel(out, x, w, b, eps=)`, or without b; over rows."""
@@ -160,7 +175,62 @@ class BatchNormGrad(Norm):
             self.copy(to, found)
 
 
+def cut(x: Any, w: Any, groups: int) -> Iterator[tuple[int, int, Operand]]:
+    """For each group of x (examples, channels, places) its first channel, how many they are, and
+    the numbers of w (channels), each for all places."""
+    _, n, places = x.shape
+    width = max(-(-n // groups), 1)
+    for first in range(0, n, width):
+        count = min(width, n - first)
+        offset = w.offset + first * w.strides[0]
+        yield first, count, Operand(w.buf, (count, places), (w.strides[0], 0), offset)
+
+
+def part(x: Any, first: int, count: int) -> Operand:
+    """Some channels of x (examples, channels, places)"""
+    shape = (x.shape[0], count, x.shape[2])
+    return Operand(x.buf, shape, x.strides, x.offset + first * x.strides[1])
+
+
+class GroupNorm(Norm):
+    """`kernel(out, x, w, b, eps=, groups=)`: each group by itself, an example is a row."""
+
+    def __call__(  # type: ignore[override]
+        self, out: Any, x: Any, w: Any, b: Any, *, eps: float, groups: int
+    ) -> None:
+        rows, _, places = x.shape
+        both = zip(cut(x, w, groups), cut(x, b, groups), strict=True)
+        for (first, count, ws), (*_, bs) in both if places else ():
+            here = (first, count)
+            own = self.dense(part(x, *here), ws, bs)
+            each = (*own, own[1], own[1], eps, count * places)
+            self.into(part(out, *here), NORM, rows, *each, more=self.chosen())
+
+
+class GroupNormGrad(Norm):
+    """`kernel(out, g, x, w, dw, db, eps=, groups=)`"""
+
+    def __call__(  # type: ignore[override]
+        self, out: Any, g: Any, x: Any, w: Any, *written: Any, eps: float, groups: int
+    ) -> None:
+        rows, _, places = x.shape
+        for first, count, ws in cut(x, w, groups):
+            here, n = (first, count), count * places
+            each = self.dense(part(g, *here), part(x, *here), ws)
+            found = [self.fresh((rows,), self.acc) for _ in range(2)]
+            unused = [self.fresh((1,)) for _ in range(2)]
+            if n:
+                self.into(part(out, *here), NORM_GRAD, rows, *each, *found, *unused, eps, n,
+                          more=self.chosen())  # fmt: skip
+            sums = [self.fresh((count,)) for _ in range(2)]
+            self.run(ADD_UP_CHANNELS, count, *sums, *each[:2], *found, rows, places)
+            for to, made in zip(written, sums, strict=True):
+                offset = to.offset + first * to.strides[0]
+                self.copy(Operand(to.buf, (count,), to.strides, offset), made)
+
+
 KERNELS = {
     "layer_norm": Norm, "rms_norm": Norm, "layer_norm_grad": NormGrad, "rms_norm_grad": NormGrad,
-    "batch_norm": BatchNorm, "batch_norm_grad": BatchNormGrad,
+    "batch_norm": BatchNorm, "batch_norm_grad": BatchNormGrad, "group_norm": GroupNorm,
+    "group_norm_grad": GroupNormGrad,
 }  # fmt: skip

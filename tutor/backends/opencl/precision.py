@@ -22,6 +22,12 @@ COMPOSED = {
     ("logaddexp", float64): 6,  # log1p of exp, a sum
     ("gelu_tanh", float64): 9,  # as sigmoid, and a product
     ("gelu_tanh_grad", float64): 20,  # twice that, and a difference
+    ("softplus", float64): 7,  # as logaddexp
+    ("softplus_grad", float64): 9,  # as sigmoid, and a product
+    ("silu", float64): 9,
+    ("silu_grad", float64): 20,  # twice that, and a difference
+    ("mish", float64): 14,  # tanh (5) of softplus, a product
+    ("mish_grad", float64): 40,  # twice that, a sigmoid, and a difference
     ("normal", float64): 8,  # half of log (3), cos (4), three roundings
 }
 MEASURED = {  # built on erfc, 16, and PoCL's is worse below the smallest normal number

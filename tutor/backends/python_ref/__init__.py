@@ -19,6 +19,7 @@ from tutor.backends.python_ref import (
     norm,
     optimizer,
     random,
+    recurrent,
     reduce,
     scan,
     window,
@@ -37,6 +38,7 @@ KERNELS = {
     **window.KERNELS,
     **attention.KERNELS,
     **norm.KERNELS,
+    **recurrent.KERNELS,
 }
 
 

@@ -13,6 +13,18 @@ from itertools import starmap
 from typing import Any, NoReturn
 
 from tutor._storage.bits import unpack
+from tutor.backends.python_ref.activations import (
+    gelu,
+    gelu_grad,
+    gelu_tanh,
+    gelu_tanh_grad,
+    mish,
+    mish_grad,
+    sigmoid,
+    silu,
+    silu_grad,
+    softplus,
+)
 from tutor.backends.python_ref.walk import Kernel, Number, Operand, packed, read, write
 from tutor.backends.signatures import TABLE_OF_KERNELS
 from tutor.dtype import bfloat16, float32, float64
@@ -82,47 +94,6 @@ def whole(f: Callable[[float], int]) -> Callable[[float], float]:
 def bitwise_not(x: Any) -> Any:
     """~x, all bits flipped; on bools, not"""
     return not x if isinstance(x, bool) else ~x
-
-
-def sigmoid(x: float) -> float:
-    """1 / (1 + e**-x), which for x < 0 is the same as e**x / (1 + e**x), but exact down to 0"""
-    return exp(x) / (1 + exp(x)) if x < 0 else 1 / (1 + exp(-x))
-
-
-FAR = 40.0  # e**-(FAR * FAR / 2) is 0. (At -FAR a slope is -(0 - 0): it comes from below 0.)
-
-
-def below(x: float) -> float:
-    """P(X <= x) for a standard normal X"""
-    return 0.5 * math.erfc(-x * 0.7071067811865475244)
-
-
-def gelu(x: float) -> float:
-    """x P(X <= x) for a standard normal X; at -inf its limit, -0"""
-    x = max(x, -FAR)
-    return x * below(x)
-
-
-def gelu_grad(g: float, x: float) -> float:
-    """g (P(X <= x) + x p(x)), p(x) = e**-(x**2 / 2) / sqrt(2 pi), the density of X"""
-    x = min(max(x, -FAR), FAR)
-    return g * -(-x * exp(-x * x / 2) * 0.39894228040143267794 - below(x))
-
-
-LINE, CURVE = 1.5957691216057307117, 0.071354816272600248  # 2 sqrt(2/pi), and 0.044715 of that
-
-
-def gelu_tanh(x: float) -> float:
-    """x / (1 + e**-(2 sqrt(2/pi) (x + 0.044715 x**3))); at -inf its limit, -0"""
-    x = max(x, -FAR)
-    return x * sigmoid(x * (LINE + CURVE * (x * x)))
-
-
-def gelu_tanh_grad(g: float, x: float) -> float:
-    """g (s + x s (1 - s) u'), with s = sigmoid(u) and u = 2 sqrt(2/pi) (x + 0.044715 x**3)"""
-    x = min(max(x, -FAR), FAR)
-    s = sigmoid(x * (LINE + CURVE * (x * x)))
-    return g * -(-x * (LINE + 3 * CURVE * (x * x)) * (s * (1 - s)) - s)
 
 
 # ---- two or three operands -----------------------------------------------------------------------
@@ -306,6 +277,9 @@ KERNELS: dict[str, Kernel] = {
     "gelu": lift(gelu),
     "gelu_tanh": lift(gelu_tanh),
     "sigmoid": lift(sigmoid),
+    "softplus": lift(softplus),
+    "silu": lift(silu),
+    "mish": lift(mish),
     "cast": cast,
     "fill": fill,
     "arange": arange,
@@ -326,6 +300,9 @@ KERNELS: dict[str, Kernel] = {
     "sigmoid_grad": lift(lambda g, z: g * (z * (1 - z))),
     "gelu_grad": lift(gelu_grad),
     "gelu_tanh_grad": lift(gelu_tanh_grad),
+    "softplus_grad": lift(lambda g, x: g * sigmoid(x)),
+    "silu_grad": lift(silu_grad),
+    "mish_grad": lift(mish_grad),
     "bitwise_and": lift(operator.and_),
     "bitwise_or": lift(operator.or_),
     "bitwise_xor": lift(operator.xor),

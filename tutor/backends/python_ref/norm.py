@@ -115,6 +115,59 @@ def batch_norm_grad(
     write(db, [float(total(slope)) for slope in gs])
 
 
+def cut(x: Operand, groups_: int) -> list[list[int]]:
+    """The channels of each group of x (k, channels, m)"""
+    n = x.shape[1]
+    width = max(-(-n // groups_), 1)
+    return [[*range(first, min(first + width, n))] for first in range(0, n, width)]
+
+
+def group_norm(
+    out: Operand, x: Operand, w: Operand, b: Operand, *, eps: float, groups: int
+) -> None:
+    """z = h * w + b, h = (x - mean) / sqrt(var + eps) over each group of each example"""
+    z, ws, bs = [], read(w), read(b)
+    for example in channels_of(x):
+        for group in cut(x, groups):
+            found = moments([xi for c in group for xi in example[c]])
+            z += [h * ws[c] + bs[c] for c in group for h in h_of(example[c], *found, eps)]
+    write(out, z)
+
+
+def group_norm_grad(
+    out: Operand, g: Operand, x: Operand, w: Operand, dw: Operand, db: Operand, *, eps: float,
+    groups: int,
+) -> None:  # fmt: skip
+    """As layer_norm_grad for each group, with one number of w per channel"""
+    dx, ws, examples = [], read(w), [*zip(channels_of(g), channels_of(x), strict=True)]
+    turned: list[Numbers] = [[] for _ in ws]
+    for slope, example in examples:
+        for group in cut(x, groups):
+            row = [xi for c in group for xi in example[c]]
+            mean, var = moments(row)
+            h = h_of(row, mean, var, eps)
+            a = [gi * ws[c] for c in group for gi in slope[c]]
+            dx += slopes(a, h, var, eps, average(a))
+            for c, parts in zip(group, split(h, len(group)), strict=True):
+                turned[c] += times(slope[c], parts)
+    write(out, dx)
+    write(dw, [float(total(terms)) for terms in turned])
+    write(db, [float(total([gi for slope, _ in examples for gi in slope[c]]))
+               for c in range(len(ws))])  # fmt: skip
+
+
+def channels_of(x: Operand) -> list[list[Numbers]]:
+    """For each example of x (k, channels, m), the numbers of each channel"""
+    k, n, m = x.shape
+    return [split(row, n) for row in split(read(x), k)] if m else [[[]] * n] * k
+
+
+def split(row: Numbers, parts: int) -> list[Numbers]:
+    """That many parts of equal length"""
+    n = len(row) // max(parts, 1)
+    return [row[i * n : (i + 1) * n] for i in range(parts)]
+
+
 KERNELS: dict[str, Kernel] = {
     "layer_norm": layer_norm,
     "layer_norm_grad": layer_norm_grad,
@@ -122,4 +175,6 @@ KERNELS: dict[str, Kernel] = {
     "rms_norm_grad": rms_norm_grad,
     "batch_norm": batch_norm,
     "batch_norm_grad": batch_norm_grad,
+    "group_norm": group_norm,
+    "group_norm_grad": group_norm_grad,
 }

@@ -6,7 +6,7 @@ from math import prod
 from tutor.backends.python_ref.elementwise import maximum
 from tutor.backends.python_ref.matmul import dot
 from tutor.backends.python_ref.reduce import total
-from tutor.backends.python_ref.walk import Operand, groups, positions, read, write
+from tutor.backends.python_ref.walk import Kernel, Operand, groups, positions, read, write
 
 
 def seen(x: Operand, z: Operand, high: int, wide: int, groups: int = 1, **steps: int) -> Operand:
@@ -66,4 +66,6 @@ def max_pool2d_grad(
     write(out, [total(shares) for shares in found.values()])
 
 
-KERNELS = {f.__name__: f for f in (conv2d, conv2d_weight, max_pool2d, max_pool2d_grad)}
+KERNELS: dict[str, Kernel] = {
+    f.__name__: f for f in (conv2d, conv2d_weight, max_pool2d, max_pool2d_grad)
+}

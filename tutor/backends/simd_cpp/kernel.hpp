@@ -155,6 +155,14 @@ enum class Form {
     NormGrad,       // g and x (..., n), w (n) -> as x; the others, (n), are written
     ChannelNorm,    // x (k, n, m), w and b (n) -> as x; the others, (n), are written
     ChannelNormGrad,  // g, x (k, n, m), w, mean, var (n) -> as x; the others, (n), are written
+    Rnn,              // wx (l, n, h), u (h, h), start (n, h) -> (l, n, h)
+    RnnGrad,          // g, u, z as out, dstart (n, h) -> as wx; dstart is written
+    Lstm,             // wx (l, n, 4, h), u (4, h, h), start (2, n, h), gates (k, n, 4, h) ->
+                      // (2, l, n, h); gates are written
+    LstmGrad,         // g, u, start, z as out, gates, dstart -> as wx; dstart is written
+    Gru,              // wx (l, n, 3, h), u (3, h, h), bias (3, h), start (n, h),
+                      // gates (k, n, 4, h) -> (l, n, h); gates are written
+    GruGrad,          // g, u, start, z as out, gates, da, dstart -> as wx; the last two are written
     Fused,            // the inputs are alike, out is that without the axes in `axis`; where
                       // it begins with a product, the others are as that is, and out, too
 };

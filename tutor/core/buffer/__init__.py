@@ -155,12 +155,9 @@ class Buffer(Arithmetic):
     # ---- repr and pickle ------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        shown = ", ".join(
-            map(repr, self.tolist() if len(self) <= 8 else map(self.__getitem__, range(6)))
-        )
-        return (
-            f"Buffer([{shown}{', ...' if len(self) > 8 else ''}], {len(self)} x {self.dtype.name})"
-        )
+        long = len(self) > 8
+        shown = ", ".join(map(repr, map(self.__getitem__, range(6)) if long else self.tolist()))
+        return f"Buffer([{shown}{', ...' if long else ''}], {len(self)} x {self.dtype.name})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         payload = bounds_checks.numbers(self, "a copy of a Buffer").tobytes()

@@ -18,7 +18,7 @@ from tutor.core.op import OPS, Op, state_of
 
 Hook = Callable[[Any], Any]
 Ask = Callable[[Hook, AnyTensor], AnyTensor | None]  # calls the hook with the gradient
-Share = tuple[AnyTensor, AnyTensor]  # an input, and its part of the gradient
+Share = tuple[Any, AnyTensor]  # the edge to an input, and that input's part of the gradient
 
 
 class Backward:
@@ -65,14 +65,14 @@ class Backward:
         that reads it, so that its gradient can be sent off while the walk continues.
         """
         pending = {root.op or root: gradient}  # the gradient so far of each op and leaf
-        last = {x: op for op in ops for x in op.inputs if getattr(x, "_hooks", None)}
+        last = {edge: op for op in ops for edge in op.edges if getattr(edge, "_hooks", None)}
         for op in ops:
             g = pending.pop(op, None)
             if g is None:  # its only reader had no gradient for it
                 continue
             if op.hooks and ask:
                 g = self._after(op.hooks, g, ask)
-            if only is not None and not any((x.op or x) in only for x in op.inputs):
+            if only is not None and only.isdisjoint(op.edges):
                 yield op, g, []
                 continue
             saved, version = op.saved, g.buf.version
@@ -84,23 +84,22 @@ class Backward:
                 raise error_messages.gradient_changed(f"the backward of {type(op).__name__}")
             if len(grads) != len(op.needs):
                 raise error_messages.wrong_count(op, len(grads))
-            shares: list[Share] = []  # what op passes on to each input that needs a gradient
-            for x, gx, needed in zip(op.inputs, grads, op.needs):  # noqa: B905 - just checked
+            shares: list[Share] = []  # what op passes on along each edge that needs a gradient
+            for edge, gx, needed in zip(op.edges, grads, op.needs):  # noqa: B905 - just checked
                 if needed and gx is not None:
-                    if (gx.shape != x.shape or gx.buf.dtype is not x.buf.dtype
-                            or gx.buf.device != x.buf.device):  # fmt: skip
-                        gx = self._fit(op, x, gx)
-                    shares.append((x, gx))
-                    node = x.op or x
-                    if only is None or node in only:
-                        before = pending.get(node)
-                        pending[node] = gx if before is None else before + gx
+                    if (gx.shape != edge.shape or gx.buf.dtype is not edge.dtype
+                            or gx.buf.device != edge.device):  # fmt: skip
+                        gx = self._fit(op, edge, gx)
+                    shares.append((edge, gx))
+                    if only is None or edge in only:
+                        before = pending.get(edge)
+                        pending[edge] = gx if before is None else before + gx
             yield op, g, shares
             for x, _ in shares:
                 if ask and last.get(x) is op and x in pending:
                     yield x, self._after(getattr(x, "_hooks", ()), pending.pop(x), ask), []
             if not keep:  # free the saved values and the graph behind this op
-                op.saved, op.inputs, op.states = None, (), ()
+                op.saved, op.edges, op.held, op.states = None, (), (), ()
         for leaf, g in pending.items():
             hooks = getattr(leaf, "_hooks", None)
             yield leaf, self._after(hooks, g, ask) if hooks and ask else g, []
@@ -150,10 +149,10 @@ class Backward:
                 raise error_messages.freed(op)
             if op.states and op.states != tuple(map(state_of, op.saved or ())):
                 raise error_messages.stale(op, state_of)
-            for x in op.inputs:
-                if x.op is not None and x.op not in found:
-                    found.add(x.op)
-                    unseen.append(x.op)
+            for edge in op.edges:
+                if isinstance(edge, Op) and edge not in found:
+                    found.add(edge)
+                    unseen.append(edge)
         return sorted(found, key=operator.attrgetter("serial"), reverse=True)
 
     @staticmethod
@@ -167,23 +166,21 @@ class Backward:
         return tuple(saved)
 
     @staticmethod
-    def _fit(op: Op, x: AnyTensor, gx: AnyTensor) -> AnyTensor:
+    def _fit(op: Op, x: Any, gx: AnyTensor) -> AnyTensor:
         """Undo broadcasting: the gradient of a stretched x is the sum over its copies."""
         if gx.shape != x.shape:
             extra = len(gx.shape) - len(x.shape)
             axes = tuple(
-                axis
-                for axis, size in enumerate(gx.shape)
-                if axis < extra or (size != 1 and x.shape[axis - extra] == 1)
+                a for a, n in enumerate(gx.shape) if a < extra or n != 1 == x.shape[a - extra]
             )
             summed = gx.sum(axis=axes) if axes else gx
             kept = tuple(n for axis, n in enumerate(x.shape, extra) if axis not in axes)
             if extra < 0 or summed.shape != kept:
                 raise error_messages.wrong_shape(op, x, gx)
             gx = summed if summed.shape == x.shape else summed.reshape(x.shape)
-        if gx.buf.dtype is not x.buf.dtype:
+        if gx.buf.dtype is not x.dtype:
             raise error_messages.wrong_dtype(op, x, gx)
-        return gx if gx.buf.device == x.buf.device else moved(gx, x.buf.device)
+        return gx if gx.buf.device == x.device else moved(gx, x.device)
 
     @staticmethod
     def owned(gradients: Iterable[AnyTensor], seed: AnyTensor) -> list[AnyTensor]:

@@ -43,7 +43,7 @@ REASONS: Mapping[str, tuple[str, str]] = {  # ops: (how their operands are cast,
         FULL,
         "powers of e and their sum; a loss is a small number that must not be rounded away",
     ),
-    "layer_norm rms_norm batch_norm": (
+    "layer_norm rms_norm batch_norm group_norm": (
         FULL,
         "a mean and a variance over many numbers, squares that float16 cannot hold",
     ),

@@ -64,7 +64,8 @@ class Forward:
 
     def remember(self, op: Op, out: TensorBase) -> TensorBase:
         """Make `op` the graph node of `out`, if a graph is wanted."""
-        needs = tuple([x.requires_grad for x in op.inputs])
+        inputs = op.inputs  # for the observers; a recorded op has edges instead
+        needs = tuple([x.requires_grad for x in inputs])
         if True in needs:
             graph = op.differentiable and out.buf.dtype.is_float and is_grad_enabled()
             if graph:
@@ -93,6 +94,8 @@ class Forward:
         source = source.alias().cast(target.buf.dtype)
         if source.buf.device != target.buf.device and not is_constant(source):
             source = OPS["transfer"](source, device=target.buf.device).apply()
+        while len(source.shape) > len(target.shape) and source.shape[0] == 1:  # as in NumPy
+            source = source[0]
         source = source.expand(target.shape)
         target.buf.touch()
         self.call("copy", target.buf.dtype, target, source)

@@ -12,7 +12,8 @@ shape and dtype of the result. `saves` lists the values that backward needs. *Ho
 runs is the Engine's business: `Mul(x, y).apply()` hands the Op over, and so does `x * y`. Creating
 an Op computes and checks nothing: all of that happens when it runs.
 
-A recorded Op is a node of the graph: `inputs` are its edges, `saved` the values for backward.
+A recorded Op is a node of the graph: `edges` lead to what made its operands, `saved` are the values
+for backward. Nothing else is kept (edges.py).
 """
 
 from __future__ import annotations
@@ -27,9 +28,8 @@ from tutor._util.typing import AnyTensor
 from tutor.backends.shape_rules import Form, Rule
 from tutor.backends.signatures import Signature, dtype_of
 from tutor.core.op import catalogue
-from tutor.core.op.edges import Edges
+from tutor.core.op.edges import Edges, edge_to, inputs_of, is_kept, saved_as_wanted
 from tutor.dtype import DType
-from tutor.errors import DTypeError
 
 Gradients: TypeAlias = AnyTensor | tuple[AnyTensor | None, ...] | None
 
@@ -51,6 +51,8 @@ class Op(Edges):
     - `takes`: names of the operands; by default those of its `infer`, `layout` or `forward`, else
       x, and y.
     - `saves`: names of operands, and "out", whose values `backward` gets after the gradient.
+    - `saved_for`: {"x": "y"} if the saved x only serves y's gradient: without one it is not saved,
+      and `backward` gets a Tensor of no numbers in its place.
     - `promotes`: operands from this position on are cast to a common dtype; None: none are.
     - `wants_float`: integer operands become float32 first.
     - `defaults`: optional parameters and their defaults.
@@ -66,16 +68,14 @@ class Op(Edges):
     kernel: ClassVar[Any] = None  # its name
     takes: ClassVar[tuple[str, ...]] = ()
     saves: ClassVar[tuple[str, ...]] = ()
+    saved_for: ClassVar[Mapping[str, str]] = {}
     promotes: ClassVar[int | None] = None
     wants_float: ClassVar[bool] = False
     defaults: ClassVar[Mapping[str, Any]] = {}
     gradcheck: ClassVar[bool] = True
 
-    # Derived from these when the class is created: the kernel's row, its form and its parameters;
-    # which parameters are accepted (None: any), required, and checked by name; the minimum and
-    # maximum number of operands (None: any number); the operand whose dtype selects the kernel; the
-    # positions of the saved values among the inputs (-1 is the output), and a function that picks
-    # them; and which of the methods below the op overrides.
+    wrong_dtype = error_messages.wrong_operand  # the error for an operand of another dtype
+    # Derived from these when the class is created; catalogue.read explains each.
     signature: ClassVar[Signature]
     form: ClassVar[Form]
     kernel_params: ClassVar[tuple[str, ...]] = ()
@@ -86,6 +86,7 @@ class Op(Edges):
     most: ClassVar[int | None] = None
     key: ClassVar[int] = 0
     save_positions: ClassVar[tuple[int, ...]] = ()
+    save_wants: ClassVar[tuple[int, ...]] = ()
     pick: ClassVar[Any]
     settles: ClassVar[bool] = False
     infers: ClassVar[bool] = False
@@ -95,7 +96,8 @@ class Op(Edges):
     execute: ClassVar[Callable[[Op], Any]]  # runs an Op: set by the Engine
 
     __slots__ = (
-        "hooks", "kept", "needs", "params", "saved", "serial", "shape", "states",
+        "device", "dtype", "held", "hooks", "kept", "needs", "params", "result", "saved", "serial",
+        "shape", "states",
     )  # fmt: skip
 
     def __init_subclass__(cls, abstract: bool = False) -> None:
@@ -103,13 +105,22 @@ class Op(Edges):
         catalogue.read(cls, Op, abstract)
 
     def __init__(self, *inputs: Any, **params: Any) -> None:
-        self.inputs = inputs
+        self.edges = inputs
         self.params = params
         self.saved: tuple[Any, ...] | None = None  # () or more once recorded, None again when freed
 
     def apply(self) -> Any:
         """Run the Op and return its result, which remembers this Op if a gradient may be wanted."""
         return Op.execute(self)
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The operands; those of a recorded Op as far as their numbers still exist (edges.py)."""
+        return self.edges if self.saved is None else inputs_of(self)
+
+    @inputs.setter
+    def inputs(self, operands: tuple[Any, ...]) -> None:
+        self.edges = operands
 
     # ---- called by the Engine, in this order -----------------------------------------------------
 
@@ -122,11 +133,10 @@ class Op(Edges):
         """Shape and dtype of the result, from the kernel's form."""
         dtype = inputs[self.key].buf.dtype
         types, rule = self.signature.types, cast(Rule, self.form.rule)
-        if self.promotes != 0:  # otherwise promotion has made the dtypes equal
-            for i, x in enumerate(inputs):
-                wanted = dtype_of(types[min(i + 1, len(types) - 1)], dtype)
-                if wanted is not None and x.buf.dtype is not wanted:
-                    raise self.wrong_dtype(i, wanted)
+        for i, x in enumerate(inputs if self.promotes != 0 else ()):  # 0: dtypes are equal by now
+            wanted = dtype_of(types[min(i + 1, len(types) - 1)], dtype)
+            if wanted is not None and x.buf.dtype is not wanted:
+                raise self.wrong_dtype(i, wanted)
         shape = rule(self.signature, self.name, [x.shape for x in inputs], params)
         return shape, dtype_of(types[0], dtype) or params["dtype"]
 
@@ -151,16 +161,14 @@ class Op(Edges):
         """The gradients of the inputs, given `g`, the gradient of the result."""
         raise NotImplementedError(f"{type(self).__name__} has no derivative")
 
-    def wrong_dtype(self, i: int, wanted: DType) -> DTypeError:
-        """The error for input i, whose dtype is not the `wanted` one of the kernel."""
-        return error_messages.wrong_operand(self, i, wanted)
-
     # ---- as a node of the graph ------------------------------------------------------------------
 
     def record(self, out: Any, needs: tuple[bool, ...], serial: int) -> None:
         """Become the node that made `out`. A later op has a higher `serial`, so sorting by it puts
         every op after the ops it depends on."""
-        self.needs, self.serial, self.shape = needs, serial, out.shape
+        self.needs, self.serial, operands = needs, serial, self.edges
+        self.shape, self.dtype, self.device = out.shape, out.buf.dtype, out.buf.device
+        self.result: weakref.ref[AnyTensor] | None = weakref.ref(out)  # while somebody has it
         self.kept: weakref.ref[AnyTensor] | None = None  # the output, if it retains its gradient
         self.hooks: list[Any] | None = None  # called with the output's gradient
         # The output is saved as an alias without its op: `out -> op -> out` would be a cycle, and a
@@ -168,12 +176,14 @@ class Op(Edges):
         self.saved = ()
         self.states: tuple[tuple[Any, ...], ...] = ()  # of the saved values, to detect stale ones
         if at := self.save_positions:
-            saved = self.pick((*self.inputs, out.alias()) if -1 in at else self.inputs)
-            self.saved = saved if len(at) > 1 else (saved,)
+            saved = self.pick((*operands, out.alias()) if -1 in at else operands)
+            self.saved = saved_as_wanted(self, saved if len(at) > 1 else (saved,), needs)
             self.states = tuple(map(state_of, self.saved))
+        self.edges = tuple(map(edge_to, operands))
+        self.held: tuple[Any, ...] = operands if is_kept() else ()
 
     def __repr__(self) -> str:
-        parts = [f"{tuple(x.shape)}" for x in self.inputs if hasattr(x, "shape")]
+        parts = [f"{tuple(x.shape)}" for x in self.edges if hasattr(x, "shape")]
         given = {n: v for n, v in self.params.items() if v is not self.defaults.get(n, self)}
         parts += [f"{name}={value}" for name, value in given.items()]
         return f"{type(self).__name__}({', '.join(parts)})"

@@ -51,7 +51,15 @@ on_op = OnOp()  # answered by tutor/core/engine/casting.py, and `made` by tutor/
 
 
 def read(cls: Any, base: Any, abstract: bool) -> None:
-    """Set the derived attributes of `cls` and enter it into OPS, unless it is abstract."""
+    """Set the derived attributes of `cls` and enter it into OPS, unless it is abstract.
+
+    `signature`, `form`, `kernel_params`: the kernel's row, its form and its parameters. `accepts`,
+    `required`, `checked`: which parameters are accepted (None: any), required, and checked by name.
+    `least`, `most`: how many operands (None: any number). `key`: the operand whose dtype selects
+    the kernel. `save_positions`, `pick`: where the saved values are among the inputs (-1 is the
+    output), and a function that picks them; `save_wants`: the inputs whose gradients want them
+    (-1: any; empty: all are always saved). The other marks tell which methods the op overrides.
+    """
     for mark, method in OWN.items():
         setattr(cls, mark, getattr(cls, method) is not getattr(base, method))
     cls.key = cls.promotes or 0
@@ -66,6 +74,8 @@ def read(cls: Any, base: Any, abstract: bool) -> None:
     if unknown := set(cls.saves) - {*cls.takes, "out"}:
         raise TypeError(f"{cls.__name__} saves {unknown}, its operands are {cls.takes}")
     cls.save_positions = tuple(-1 if n == "out" else cls.takes.index(n) for n in cls.saves)
+    wanted = [cls.saved_for.get(name) for name in cls.saves] if cls.saved_for else []
+    cls.save_wants = tuple(-1 if n is None else cls.takes.index(n) for n in wanted)
     cls.pick = itemgetter(*cls.save_positions) if cls.saves else None
     OPS[cls.name] = cls
     on_op.made(cls)

@@ -19,6 +19,7 @@ from tutor.testing.cases import (
     fused,
     movement,
     network,
+    recurrent,
     reduce,
     scan,
     window,
@@ -34,9 +35,13 @@ Large = Callable[[Draw, int], Case]
 FUNCTIONS = (
     "sqrt", "sign", "floor", "ceil", "round", "trunc", "exp", "exp2", "expm1", "log", "log2",
     "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh",
-    "acosh", "atanh", "erf", "sigmoid", "gelu", "gelu_tanh",
+    "acosh", "atanh", "erf", "sigmoid", "gelu", "gelu_tanh", "softplus", "silu",
+    "mish",
 )  # fmt: skip
-GRADIENTS = ("relu_grad", "tanh_grad", "sigmoid_grad", "gelu_grad", "gelu_tanh_grad")
+GRADIENTS = (
+    "relu_grad", "tanh_grad", "sigmoid_grad", "gelu_grad", "gelu_tanh_grad", "softplus_grad",
+    "silu_grad", "mish_grad",
+)  # fmt: skip
 PAIRS = ("floor_divide", "remainder", "fmod", "hypot", "atan2", "logaddexp")
 SHIFTS = ("bitwise_left_shift", "bitwise_right_shift")
 REDUCTIONS = ("sum", "prod", "mean", "max", "min", "argmax", "argmin")
@@ -77,6 +82,7 @@ CASES: dict[str, tuple[Small, Large]] = {
         (name for name in network.KERNELS if "norm" in name), (network.norm, network.large_norm)
     ),
     **dict.fromkeys(("attention", "attention_grad"), (network.attention, network.large_attention)),
+    **dict.fromkeys(recurrent.KERNELS, (recurrent.layer, recurrent.large_layer)),
     "fused": (chains.fused, chains.large_fused),
     **dict.fromkeys(UPDATES, (fused.optimizer, fused.large_optimizer)),
     **dict.fromkeys(("random_bits", "uniform", "normal"), (fused.random, fused.large_random)),

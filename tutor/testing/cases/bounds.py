@@ -4,7 +4,7 @@ u  unit roundoff of the dtype, 2**-p for p bits: the reference and the kernel ea
 s  the smallest subnormal of the dtype.
 S  the sum of the magnitudes of all terms, computed by python_ref in float64.
 v  unit roundoff of the additions. 16-bit floats are added in float32, except where each partial
-   result is itself an element in memory (scatter_add, optimizers with state).
+   result is itself an element in memory (scatter_add, optimizers with state, recurrent layers).
 c  k + 2 for k terms, each the product of at most two numbers, added in any order (Higham 2002,
    "Accuracy and stability of numerical algorithms", section 4.2); k + 8 if they are exponentials,
    each within a unit or two; 12 for the formulas of an optimizer; also k + 2 for a product, where
@@ -14,7 +14,7 @@ c  k + 2 for k terms, each the product of at most two numbers, added in any orde
 e**(x - max) inherits the error of x - max, u |x - max|; so in softmax S contains the term
 (1 + |x - max|) e**(x - max), with |ln softmax(x)|, which is larger, instead of |x - max|. The
 smallest normal number is added to it, since smaller exponentials have fewer bits. network.py
-defines c and S for norms and attention.
+defines c and S for norms and attention, recurrent.py for recurrent layers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tutor._storage.layout import axes_of, contiguous_strides
 from tutor.backends import registry
 from tutor.backends.signatures import FLOATS, SIGNATURES
 from tutor.dtype import DType, float32, float64
-from tutor.testing.cases import network
+from tutor.testing.cases import network, recurrent
 from tutor.testing.cases.draws import Case, Spec
 from tutor.testing.cases.operands import elements, execute, images, through
 
@@ -41,7 +41,9 @@ WRITTEN = {  # the operands a kernel writes; others write only out
     **{name: (0, *range(len(row.types) + 1 - row.results, len(row.types)))
        for name, row in SIGNATURES.items() if row.results > 1},
 }  # fmt: skip
-STEPWISE = {"scatter_add", *(kernel for kernel, moved in UPDATES.items() if moved > 2)}
+STEPWISE = {
+    "scatter_add", *recurrent.KERNELS, *(kernel for kernel, moved in UPDATES.items() if moved > 2)
+}  # fmt: skip
 
 
 def written(kernel: str, case: Case) -> tuple[int, ...]:
@@ -69,6 +71,8 @@ def factor(kernel: str, case: Case) -> int:
         return 12
     if kernel in network.KERNELS:
         return network.factor(kernel, case)
+    if kernel in recurrent.KERNELS:
+        return recurrent.factor(case)
     axis: int = case.params.get("axis", -1)
     x = case.ins[0].shape
     if kernel == "scan":
@@ -100,6 +104,8 @@ def magnitudes(
     ]
     if kernel in network.KERNELS:
         return network.magnitudes(kernel, case, values[1:])
+    if kernel in recurrent.KERNELS:
+        return recurrent.magnitudes(kernel, case, values[1:])
     if "cross_entropy" in kernel or "softmax" in kernel:
         return {0: of_softmax(kernel, case, backend, *values[1:])}
     kept = (1, 2) if kernel == "max_pool2d_grad" else ()  # compared, not added

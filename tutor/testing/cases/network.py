@@ -20,7 +20,7 @@ Numbers = Sequence[Any]
 def normed(d: Draw, x: Shape, layouts: tuple[str, ...]) -> Case:
     """A norm of x, or its gradient, with these layouts (out's, then the inputs')."""
     kernel, results = d.kernel, SIGNATURES[d.kernel].results
-    n = x[1:2] if kernel.startswith("batch") else x[-1:]
+    n = x[1:2] if kernel.startswith(("batch", "group")) else x[-1:]
     wholes = 2 if kernel.endswith("_grad") else 1
     ins = []
     for i, (dtype, layout) in enumerate(zip(d.ins, layouts[1:], strict=True)):
@@ -30,24 +30,29 @@ def normed(d: Draw, x: Shape, layouts: tuple[str, ...]) -> Case:
             ins.append(d.spec(x, "small", layout, dtype))
         else:  # weight, bias; mean and variance of a gradient
             ins.append(d.spec(n, "positive" if i > wholes else "small", layout, dtype))
-    eps = d.rng.choice((1e-5, 0.25))
-    return Case(d.result(x, layouts[0]), tuple(ins), {"eps": eps})
+    params = {"eps": d.rng.choice((1e-5, 0.25))}
+    if kernel.startswith("group"):
+        params["groups"] = d.rng.choice((1, 2, 3, max(x[1], 1)))
+    return Case(d.result(x, layouts[0]), tuple(ins), params)
 
 
 def norm(d: Draw) -> Iterator[Case]:
-    count, channels = len(d.ins), d.kernel.startswith("batch")
+    count, channels = len(d.ins), d.kernel.startswith(("batch", "group"))
     for n in range(2, 71):
         shape = (d.rng.randrange(2, 4), d.rng.choice((1, 3)), n) if channels else (3, n)
         yield normed(d, shape, d.any_layouts(count))
     for layouts in d.layouts(count):
         yield normed(d, (3, 5, 4) if channels else (2, 3, 19), layouts)
     for shape in ((5, 35, 1), (0, 2, 3), (3, 0, 2), (2, 3, 0), (70, 2, 2), (2, 2, 70)):
-        if not (channels and 0 in (shape[0], shape[2])):  # else the mean is nan: 0 / 0
+        # else the mean that a batch norm gives is nan: 0 / 0
+        if not (d.kernel.startswith("batch") and 0 in (shape[0], shape[2])):
             yield normed(d, shape, d.any_layouts(count))
 
 
 def large_norm(d: Draw, count: int) -> Case:
-    shape = (count // 1000, 10, 100) if d.kernel.startswith("batch") else (count // 100, 100)
+    shape = (
+        (count // 1000, 10, 100) if d.kernel.startswith(("batch", "group")) else (count // 100, 100)
+    )
     return normed(d, shape, ("contiguous",) * (1 + len(d.ins)))
 
 
@@ -144,7 +149,7 @@ def large_dropout(d: Draw, count: int) -> Case:
 
 # ---- how large their terms are -------------------------------------------------------------------
 
-PARTS = ("layer_norm", "rms_norm", "batch_norm", "attention")
+PARTS = ("layer_norm", "rms_norm", "batch_norm", "group_norm", "attention")
 KERNELS = {*PARTS, *(f"{part}_grad" for part in PARTS)}
 Terms = dict[int, list[float]]
 
@@ -156,6 +161,8 @@ def factor(kernel: str, case: Case) -> int:
         q, k, v = shapes[kernel.endswith("grad") :][:3]
         return q[-1] + v[-1] + q[-2] + k[-2] + 40
     x = shapes[0]
+    if kernel.startswith("group"):
+        return x[2] * (x[0] + x[1]) + 40
     return (math.prod(x) // max(x[1], 1) if kernel.startswith("batch") else sum(x)) + 40
 
 
@@ -201,12 +208,18 @@ def of_norm(kernel: str, case: Case, values: list[Any]) -> Terms:
     grad, channels = kernel.endswith("_grad"), kernel.startswith("batch")
     slopes, x, w, *rest = values if grad else [[1.0] * len(values[0]), *values]
     shape, eps = case.ins[grad].shape, case.params["eps"]
-    groups = positions(shape, channels)
-    n = shape[1] if channels else shape[-1]
+    grouped = kernel.startswith("group")
+    rows = positions_of_groups(shape, case.params["groups"]) if grouped else positions(
+        shape, channels)  # fmt: skip
+    n = shape[1] if channels or grouped else shape[-1]
     off = factor(kernel, case) * (float64 if case.out.dtype is float64 else float32).eps / 2
     found = [0.0] * len(x)
     parts: list[list[float]] = [[0.0] * n for _ in range(4)]  # dw, db, mean, var
-    for c, at in enumerate(groups):
+    for c, at in enumerate(rows):
+        # the number of w, dw and db for each number of the row
+        places = [c] * len(at) if channels else [*range(len(at))]
+        if grouped:
+            places = [i // shape[2] % shape[1] for i in at]
         row = [x[i] for i in at]
         mean = 0.0 if kernel.startswith("rms") else average(row)
         var = average([(v - mean) ** 2 for v in row])
@@ -216,11 +229,11 @@ def of_norm(kernel: str, case: Case, values: list[Any]) -> Terms:
         lost += off * common**2
         far = 1 + lost / (var + eps)
         h = [(s + abs(v - mean) * far) / root for v, s in zip(row, sizes, strict=True)]
-        weight = [abs(w[c if channels else j]) for j in range(len(at))]
+        weight = [abs(w[place]) for place in places]
         a = [abs(slopes[i]) * weight[j] for j, i in enumerate(at)]
         level, tilt = average(a), average([ai * hi for ai, hi in zip(a, h, strict=True)])
         for j, i in enumerate(at):
-            place = c if channels else j
+            place = places[j]
             shift = abs(rest[0][place]) if rest and rest[0] is not None and not grad else 0.0
             through = (a[j] + level + h[j] * tilt) / root * far
             found[i] = through if grad else h[j] * weight[j] + shift
@@ -241,3 +254,13 @@ def positions(shape: Shape, channels: bool) -> list[list[int]]:
         return [list(range(r * n, r * n + n)) for r in range(math.prod(shape[:-1]))]
     k, c, m = shape
     return [[(i * c + j) * m + l for i in range(k) for l in range(m)] for j in range(c)]  # noqa: E741
+
+
+def positions_of_groups(shape: Shape, groups: int) -> list[list[int]]:
+    """The same for each group of channels of each example."""
+    k, n, m = shape
+    width = max(-(-n // groups), 1)
+    return [
+        [(i * n + c) * m + p for c in range(first, min(first + width, n)) for p in range(m)]
+        for i in range(k) for first in range(0, n, width)
+    ]  # fmt: skip

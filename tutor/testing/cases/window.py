@@ -68,7 +68,14 @@ def conv(d: Draw) -> Iterator[Case]:
         yield convolution(d, x, d.rng.randrange(1, 4), window, d.any_layouts(2))
     for outputs in range(1, 19):
         yield convolution(d, (2, 3, 4, 5), outputs, WindowSizes(), d.any_layouts(2))
+    for outputs in range(16, 33, 3):  # enough for a product: its rows, several images, its slivers
+        window = d.rng.choice(WINDOWS)
+        images, high, wide = (d.rng.randrange(1, n) for n in (6, 4, 4))
+        sizes = ((k - 1) * gap + (n - 1) * step + 1 + d.rng.randrange(step)
+                 for n, k, step, gap in zip((high, wide), *window, strict=True))  # fmt: skip
+        yield convolution(d, (images, 2, *sizes), outputs, window, d.any_layouts(2))
     for layouts in d.layouts(2):
+        yield convolution(d, (2, 4, 6, 8), 34, d.rng.choice(WINDOWS[:4]), layouts, 2)
         for groups in (1, 2):
             window = d.rng.choice(WINDOWS)
             yield convolution(d, (2, 4, 7, 9), 6, window, layouts, groups)
@@ -78,7 +85,9 @@ def conv(d: Draw) -> Iterator[Case]:
     ):  # fmt: skip
         yield convolution(d, x, outputs, WindowSizes((2, 3)), d.any_layouts(2), groups)
     for _ in range(6):  # the gap between two rows of outputs is arbitrary
-        yield convolution(d, (2, 2, 6, 7), 2, d.rng.choice(WINDOWS), d.any_layouts(2), 1, "nan")
+        for outputs in (2, 17):
+            window = d.rng.choice(WINDOWS)
+            yield convolution(d, (2, 2, 6, 7), outputs, window, d.any_layouts(2), 1, "nan")
 
 
 def large_conv(d: Draw, count: int) -> Case:

@@ -39,6 +39,17 @@ const char* demand_of_layer(Form form) {
         case Form::ChannelNorm:
         case Form::ChannelNormGrad:
             return "out and what has its shape are (k, n, m), all others (n)";
+        case Form::Rnn:
+        case Form::RnnGrad:
+            return "places are (l, n, h), u (h, h), and what is before them (n, h)";
+        case Form::Lstm:
+        case Form::LstmGrad:
+            return "places are (l, n, 4, h), u (4, h, h), states (2, l, n, h), and those before "
+                   "them (2, n, h)";
+        case Form::Gru:
+        case Form::GruGrad:
+            return "places are (l, n, 3, h), u (3, h, h), the bias (3, h), gates (l, n, 4, h), "
+                   "states (l, n, h), and those before them (n, h)";
         default:
             return "";
     }
@@ -147,7 +158,10 @@ bool is_written(const Row& row, int i) {
     return i == 0 || (row.form == Form::Update && i > 1 && letter_of(row, i) == 'T') ||
            (row.form == Form::Draw && i == 2) || (row.form == Form::Attention && i == 5) ||
            (row.form == Form::AttentionGrad && i > 7) || (row.form == Form::NormGrad && i > 3) ||
-           (row.form == Form::ChannelNorm && i > 3) || (row.form == Form::ChannelNormGrad && i > 5);
+           (row.form == Form::ChannelNorm && i > 3) ||
+           (row.form == Form::ChannelNormGrad && i > 5) || (row.form == Form::RnnGrad && i == 4) ||
+           (row.form == Form::Lstm && i == 4) || (row.form == Form::LstmGrad && i == 6) ||
+           (row.form == Form::Gru && i == 5) || (row.form == Form::GruGrad && i > 5);
 }
 
 bool check_dtypes(const Row& row, const Operands& operands) {

@@ -82,14 +82,19 @@ class Class {
 // The slots, in the order in which tutor/ops/native.py names them.
 enum TensorSlot { T_BUF, T_SHAPE, T_STRIDES, T_OFFSET, T_GRAD, T_OP, T_REQUIRES_GRAD, T_HOOKS };
 enum BufferSlot { B_DTYPE, B_VERSION };
+enum ConstantSlot { C_SHAPE, C_DTYPE, C_DEVICE, C_RESULT };
 enum NodeSlot {
-    N_INPUTS,
+    N_EDGES,
     N_PARAMS,
     N_SAVED,
     N_STATES,
     N_SERIAL,
     N_NEEDS,
     N_SHAPE,
+    N_DTYPE,
+    N_DEVICE,
+    N_RESULT,
+    N_HELD,
     N_KEPT,
     N_HOOKS
 };

@@ -2,10 +2,10 @@
 //
 // Python's cycle collector walks all objects that could be part of a cycle, over and over as their
 // number grows: that took five times as long as building a long graph itself. Most of a graph need
-// not be walked object by object. An operand that only the tuple `inputs` of one Op refers to is
-// reached through this Op alone, and so is the Op that made it. Such objects are hidden from the
-// collector, and their owner shows it what they refer to, so a cycle through them is still found.
-// Python reaches them by the attribute `inputs` only, which brings them back.
+// not be walked object by object. An Op that only the tuple `edges` of one other Op refers to is
+// reached through that one alone. Such objects are hidden from the collector, and their owner shows
+// it what they refer to, so a cycle through them is still found. Python reaches them by the
+// attribute `edges` only, which brings them back.
 #include "engine/edges.hpp"
 // After Python.h:
 #include <structmember.h>
@@ -37,27 +37,24 @@ bool is_hidden_tuple(PyObject* object) {
 
 int edges_traverse(PyObject* object, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(object));
-    PyObject* ins = edges_of(object)->inputs;
-    if (!is_hidden_tuple(ins)) {
-        Py_VISIT(ins);
+    PyObject* edges = edges_of(object)->edges;
+    if (!is_hidden_tuple(edges)) {
+        Py_VISIT(edges);
         return 0;
     }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ins); ++i) {
-        PyObject* x = PyTuple_GET_ITEM(ins, i);
-        if (!given.tensor.is_exactly(x) || !is_hidden(x)) {
-            Py_VISIT(x);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(edges); ++i) {
+        PyObject* edge = PyTuple_GET_ITEM(edges, i);
+        if (!is_op(edge) || !is_hidden(edge)) {
+            Py_VISIT(edge);
             continue;
         }
-        if (const int found = Py_TYPE(x)->tp_traverse(x, visit, arg)) return found;
-        PyObject* behind = part(x, T_OP);
-        if (!is_op(behind) || !is_hidden(behind)) continue;
-        if (const int found = Py_TYPE(behind)->tp_traverse(behind, visit, arg)) return found;
+        if (const int found = Py_TYPE(edge)->tp_traverse(edge, visit, arg)) return found;
     }
     return 0;
 }
 
 int edges_clear(PyObject* object) {
-    Py_CLEAR(edges_of(object)->inputs);
+    Py_CLEAR(edges_of(object)->edges);
     return 0;
 }
 
@@ -87,29 +84,24 @@ void track(PyObject* object) {
 }
 
 void show(PyObject* op) {
-    PyObject* ins = edges_of(op)->inputs;
-    if (!ins || !PyTuple_CheckExact(ins) || PyObject_GC_IsTracked(ins)) return;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ins); ++i) {
-        PyObject* x = PyTuple_GET_ITEM(ins, i);
-        if (!given.tensor.is_exactly(x)) continue;
-        track(x);
-        if (PyObject* behind = part(x, T_OP); is_op(behind)) track(behind);
+    PyObject* edges = edges_of(op)->edges;
+    if (!edges || !PyTuple_CheckExact(edges) || PyObject_GC_IsTracked(edges)) return;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(edges); ++i) {
+        if (PyObject* edge = PyTuple_GET_ITEM(edges, i); is_op(edge)) track(edge);
     }
-    if (PyTuple_GET_SIZE(ins)) PyObject_GC_Track(ins);
+    if (PyTuple_GET_SIZE(edges)) PyObject_GC_Track(edges);
     edges_of(op)->hidden = 0;
 }
 
-// Hides the inputs of `op`, as far as it is their only owner.
+// Hides the Ops to which the edges of `op` lead, as far as it is their only owner.
 void hide_behind(PyObject* op) {
-    PyObject* ins = edges_of(op)->inputs;
-    if (!is_hidden_tuple(ins)) return;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ins); ++i) {
-        PyObject* x = PyTuple_GET_ITEM(ins, i);
-        PyObject* behind = given.tensor.is_exactly(x) ? part(x, T_OP) : nullptr;
-        if (!is_op(behind) || !can_be_hidden(x)) continue;
-        PyObject_GC_UnTrack(x);
+    PyObject* edges = edges_of(op)->edges;
+    if (!is_hidden_tuple(edges)) return;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(edges); ++i) {
+        PyObject* behind = PyTuple_GET_ITEM(edges, i);
+        if (!is_op(behind) || !can_be_hidden(behind)) continue;
         const int more = edges_of(behind)->hidden + 1;
-        if (edges_of(op)->hidden + more > MOST || !can_be_hidden(behind)) continue;
+        if (edges_of(op)->hidden + more > MOST) continue;
         PyObject_GC_UnTrack(behind);
         edges_of(op)->hidden += more;
     }
@@ -117,28 +109,28 @@ void hide_behind(PyObject* op) {
 
 // ---- The type -----------------------------------------------------------------------------------
 
-PyObject* get_inputs(PyObject* object, void*) {
-    PyObject* ins = edges_of(object)->inputs;
-    if (!ins) return PyErr_SetString(PyExc_AttributeError, "inputs"), nullptr;
+PyObject* get_edges(PyObject* object, void*) {
+    PyObject* edges = edges_of(object)->edges;
+    if (!edges) return PyErr_SetString(PyExc_AttributeError, "edges"), nullptr;
     if (given.ready) show(object);
-    return Py_NewRef(ins);
+    return Py_NewRef(edges);
 }
 
-int set_inputs(PyObject* object, PyObject* value, void*) {
-    if (!value && !edges_of(object)->inputs)
-        return PyErr_SetString(PyExc_AttributeError, "inputs"), -1;
+int set_edges(PyObject* object, PyObject* value, void*) {
+    if (!value && !edges_of(object)->edges)
+        return PyErr_SetString(PyExc_AttributeError, "edges"), -1;
     edges_of(object)->hidden = 0;
-    Py_XSETREF(edges_of(object)->inputs, Py_XNewRef(value));
+    Py_XSETREF(edges_of(object)->edges, Py_XNewRef(value));
     return 0;
 }
 
 PyGetSetDef attributes[] = {
-    {"inputs", get_inputs, set_inputs, "The operands: edges of the graph.", nullptr},
+    {"edges", get_edges, set_edges, "What made the operands: edges of the graph.", nullptr},
     {},
 };
 
 PyMemberDef members[] = {
-    {"_inputs", T_OBJECT_EX, offsetof(Edges, inputs), READONLY, "The same, for C++."},
+    {"_edges", T_OBJECT_EX, offsetof(Edges, edges), READONLY, "The same, for C++."},
     {},
 };
 

@@ -7,14 +7,14 @@ namespace tutor {
 
 struct Edges {
     PyObject head;
-    PyObject* inputs;  // the operands: a tuple
-    int hidden;        // how many Ops are hidden behind this one
+    PyObject* edges;  // a tuple: the operands; once recorded, what made them
+    int hidden;       // how many Ops are hidden behind this one
 };
 
 extern PyTypeObject* edges_type;
 
-// Hides from the collector what the Op behind `tensor` was made of, as far as that Op
-// is the only owner.
+// Hides from the collector the Ops from which the Op behind `tensor` was made, as far as that Op is
+// their only owner.
 void hide(PyObject* tensor);
 
 // Makes an Op that is handed to Python visible to the collector. Borrowed.

@@ -109,8 +109,9 @@ PyObject* run(PyObject*, PyObject* op) {
     return attempt(RUN, &op, 1, nullptr, [=](bool* expected) -> PyObject* {
         Info* info =
             given.node.has(op) ? info_of(reinterpret_cast<PyObject*>(Py_TYPE(op))) : nullptr;
-        Ref inputs = info ? Ref::to(info->node.at(op, N_INPUTS)) : Ref();
+        Ref inputs = info ? Ref::to(info->node.at(op, N_EDGES)) : Ref();
         if (!inputs || !PyTuple_Check(inputs.get())) return nullptr;
+        if (info->node.at(op, N_SAVED) != Py_None) return nullptr;  // recorded: these are edges
         Run run(info, &PyTuple_GET_ITEM(inputs.get(), 0),
                 static_cast<int>(PyTuple_GET_SIZE(inputs.get())));
         PyObject* out = run.take(op) ? run.result() : nullptr;

@@ -43,6 +43,10 @@ bool take_over(PyObject* things) {
         {"serials", &given.serials},
         {"recording", &given.recording},
         {"is_recording", &given.is_recording},
+        {"keeping", &given.keeping},
+        {"is_keeping", &given.is_keeping},
+        {"nothing", &given.nothing},
+        {"host", &given.host},
         {"backend", &given.backend},
         {"kernels_of", &given.kernels_of},
         {"lookup", &given.lookup},
@@ -72,12 +76,13 @@ bool take_over(PyObject* things) {
     }
     PyObject *table = take(things, "dtypes"), *meeting = take(things, "meeting"),
              *beside = take(things, "beside");
-    given.complete = table && meeting && beside && take_dtypes(table) &&
-                     set_promotion(meeting, beside) &&
-                     take_class(things, "tensor", "tensor_slots", &given.tensor) &&
-                     take_class(things, "buffer", "buffer_slots", &given.buffer) &&
-                     take_class(things, "node", "node_slots", &given.node) &&
-                     take_class(things, "in_use", "in_use_slots", &given.in_use);
+    given.complete =
+        table && meeting && beside && take_dtypes(table) && set_promotion(meeting, beside) &&
+        take_class(things, "tensor", "tensor_slots", &given.tensor) &&
+        take_class(things, "buffer", "buffer_slots", &given.buffer) &&
+        take_class(things, "node", "node_slots", &given.node) &&
+        take_class(things, "in_use", "in_use_slots", &given.in_use) &&
+        take_class(things, "constant_edge", "constant_edge_slots", &given.constant_edge);
     return given.ready = given.complete;
 }
 

@@ -15,6 +15,7 @@ struct Given {
     bool ready = false;       // and is it to be used?
     PyObject* python[TWINS];  // the Engine's own functions: they define what happens
     Class tensor, buffer, node, in_use;
+    Class constant_edge;       // the edge to an operand that requires no gradient
     PyObject* node_slots;      // the names of an Op's slots
     PyObject* dtypes[DTYPES];  // the DType objects
     PyObject* catalogue;       // {name: class of Op}
@@ -22,6 +23,10 @@ struct Given {
     PyObject* serials;         // counts the Ops of all graphs
     PyObject* recording;       // a ContextVar: True, False, or a block that is_recording knows
     PyObject* is_recording;
+    PyObject* keeping;  // a ContextVar: do nodes keep their operands? True, False, or a block that
+    PyObject* is_keeping;     // knows
+    PyObject* nothing;        // what is saved in the place of a value that no gradient wants
+    PyObject* host;           // the name of the host among the devices
     PyObject* backend;        // a ContextVar: the backend in use, or a block
     PyObject* kernels_of;     // the name of the attribute in which it keeps what was looked up
     PyObject* lookup;         // lookup(name, dtype): the kernel

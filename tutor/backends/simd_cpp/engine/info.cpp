@@ -42,12 +42,17 @@ PyObject* planned(PyObject* plan, const char* name) {
 
 bool planned_bool(PyObject* plan, const char* name) { return planned(plan, name) == Py_True; }
 
-bool read_saves(PyObject* saves, Info* info) {
-    if (!saves || PyTuple_GET_SIZE(saves) > static_cast<Py_ssize_t>(std::size(info->saved)))
+bool read_saves(PyObject* saves, PyObject* wants, Info* info) {
+    if (!saves || !wants ||
+        PyTuple_GET_SIZE(saves) > static_cast<Py_ssize_t>(std::size(info->saved)))
         return false;
     info->saves = static_cast<int>(PyTuple_GET_SIZE(saves));
     for (int i = 0; i < info->saves; ++i)
         info->saved[i] = static_cast<int>(PyLong_AsLong(PyTuple_GET_ITEM(saves, i)));
+    for (int i = 0; i < info->saves; ++i)
+        info->wants[i] = i < PyTuple_GET_SIZE(wants)
+                             ? static_cast<int>(PyLong_AsLong(PyTuple_GET_ITEM(wants, i)))
+                             : -1;
     return true;
 }
 
@@ -75,8 +80,8 @@ bool read_plan(PyObject* plan, Info* info) {
                          info->settle == Settle::Never;
     info->defaults = Py_XNewRef(planned(plan, "defaults"));
     info->required = Py_XNewRef(planned(plan, "required"));
-    return read_saves(planned(plan, "saves"), info) && info->node.learn(blank, given.node_slots) &&
-           !PyErr_Occurred();
+    return read_saves(planned(plan, "saves"), planned(plan, "wants"), info) &&
+           info->node.learn(blank, given.node_slots) && !PyErr_Occurred();
 }
 
 void forget(Info* info, PyObject* kernels) {

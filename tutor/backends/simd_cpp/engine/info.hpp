@@ -55,6 +55,7 @@ struct Info {
     PyObject* defaults;   // {name: value} of the optional ones
     PyObject* required;   // a tuple of the names of the required ones
     int saves, saved[8];  // which operands backward needs; -1: the result
+    int wants[8];         // the operand whose gradient wants that value; -1: any
 
     // The kernels found last, by dtype; valid as long as the backend keeps that dict.
     PyObject* found_in;

@@ -47,19 +47,21 @@ PyObject* Run::new_params() const {
 PyObject* Run::node() {
     if (!node_ && !(node_ = info_->node.fresh())) return nullptr;
     if (!make_tensors()) return nullptr;
-    PyObject* params = nullptr;
     PyObject* inputs = new_inputs();
-    if (inputs) info_->node.put(node_, N_INPUTS, inputs);
-    if (!inputs) return nullptr;
+    if (inputs) info_->node.put(node_, N_EDGES, inputs);
+    return inputs && put_params() ? node_ : nullptr;
+}
+
+bool Run::put_params() {
     const bool none = params_count_ == 0 && info_->accepts_none;
-    params = none ? Py_NewRef(given.no_params) : new_params();
+    PyObject* params = none ? Py_NewRef(given.no_params) : new_params();
     if (params) info_->node.put(node_, N_PARAMS, params);
-    return params ? node_ : nullptr;
+    return params != nullptr;
 }
 
 // Reads the operands and parameters back after a method has run.
 bool Run::take_back() {
-    Ref inputs = Ref::to(info_->node.at(node_, N_INPUTS));
+    Ref inputs = Ref::to(info_->node.at(node_, N_EDGES));
     Ref params = Ref::to(info_->node.at(node_, N_PARAMS));
     if (!inputs || !PyTuple_Check(inputs.get()) || !params || !PyDict_Check(params.get()))
         return false;
@@ -189,21 +191,96 @@ bool Run::remember(PyObject* out) {
     return needs && record(out, needs.get());
 }
 
+namespace {
+
+// Whether an Op that is recorded here and now keeps all its operands; -1 on failure.
+int is_keeping() {
+    PyObject* found = nullptr;
+    if (PyContextVar_Get(given.keeping, nullptr, &found) < 0 || !found) return -1;
+    Ref known(found);
+    if (found == Py_True || found == Py_False) return found == Py_True;
+    Ref answer(PyObject_CallNoArgs(given.is_keeping));
+    return answer ? PyObject_IsTrue(answer.get()) : -1;
+}
+
+// The name of the device of a Tensor.
+PyObject* device_of(PyObject* tensor) {
+    return is_on_device(tensor) ? PyObject_GetAttrString(part(tensor, T_BUF), "device")
+                                : Py_NewRef(given.host);
+}
+
+// A weak reference to a Tensor. The collector need not see it, for it keeps nothing alive.
+PyObject* weakly(PyObject* tensor) {
+    PyObject* reference = PyWeakref_NewRef(tensor, nullptr);
+    if (reference) PyObject_GC_UnTrack(reference);
+    return reference;
+}
+
+// Whether there is one number in its memory.
+bool is_one_number(PyObject* tensor) {
+    PyObject* memory = reinterpret_cast<Holder*>(part(tensor, T_BUF))->memory;
+    if (is_memory(memory)) return reinterpret_cast<Memory*>(memory)->count == 1;
+    const Py_ssize_t count = PyObject_Size(part(tensor, T_BUF));
+    return count < 0 ? PyErr_Clear(), false : count == 1;
+}
+
+// The edge to an operand: what made it. The twin of edge_to in tutor/core/op/edges.py.
+PyObject* edge_to(PyObject* x) {
+    if (PyObject* op = part(x, T_OP); op && given.node.has(op)) return Py_NewRef(op);
+    if (!is_whole(x)) return nullptr;
+    if (requires_grad(x) || is_one_number(x)) return Py_NewRef(x);
+    const Class& made = given.constant_edge;
+    Ref edge(made.fresh()), device(device_of(x)), result(weakly(x));
+    if (!edge || !device || !result) return nullptr;
+    PyObject_GC_UnTrack(edge.get());  // what it refers to forms no cycle
+    made.put(edge.get(), C_SHAPE, Py_NewRef(part(x, T_SHAPE)));
+    made.put(edge.get(), C_DTYPE, Py_NewRef(given.buffer.at(part(x, T_BUF), B_DTYPE)));
+    made.put(edge.get(), C_DEVICE, device.release());
+    made.put(edge.get(), C_RESULT, result.release());
+    return edge.release();
+}
+
+}  // namespace
+
+// Edges in the place of the operands, which are kept only if that is wanted.
+bool Run::put_edges(PyObject* op) {
+    const int keeping = is_keeping();
+    Ref held(keeping > 0 ? new_inputs() : PyTuple_New(0)), edges(PyTuple_New(count_));
+    if (keeping < 0 || !held || !edges) return false;
+    for (int i = 0; i < count_; ++i) {
+        PyObject* edge = edge_to(ins_[i]);
+        if (!edge) return false;
+        PyTuple_SET_ITEM(edges.get(), i, edge);
+    }
+    if (keeping && count_) PyObject_GC_Track(held.get());
+    if (count_) PyObject_GC_UnTrack(edges.get());  // its Op shows what is in it
+    info_->node.put(op, N_EDGES, edges.release());
+    info_->node.put(op, N_HELD, held.release());
+    return true;
+}
+
 bool Run::record(PyObject* out, PyObject* needs) {
     const Class& made = info_->node;
     if (info_->view == View::Index) {
         Ref plain(plain_key(param("key")));
         if (!plain || !set("key", plain.get())) return false;
     }
-    PyObject* op = node();
-    PyObject* serial = op ? PyIter_Next(given.serials) : nullptr;
+    if (!node_ && !(node_ = made.fresh())) return false;
+    PyObject* op = node_;
+    PyObject* serial = make_tensors() && put_params() ? PyIter_Next(given.serials) : nullptr;
     if (!serial) return false;
     made.put(op, N_NEEDS, Py_NewRef(needs));
     made.put(op, N_SERIAL, serial);
-    made.put(op, N_SHAPE, Py_NewRef(part(out, T_SHAPE)));
     made.put(op, N_KEPT, Py_NewRef(Py_None));
     made.put(op, N_HOOKS, Py_NewRef(Py_None));
-    if (!save(out, op)) return false;
+    if (!is_whole(out) || !save(out, op, needs) || !put_edges(op)) return false;
+    PyObject *buf = part(out, T_BUF), *device = device_of(out),
+             *result = device ? weakly(out) : nullptr;
+    if (!result) return Py_XDECREF(device), false;
+    made.put(op, N_SHAPE, Py_NewRef(part(out, T_SHAPE)));
+    made.put(op, N_DTYPE, Py_NewRef(given.buffer.at(buf, B_DTYPE)));
+    made.put(op, N_DEVICE, device);
+    made.put(op, N_RESULT, result);
     given.tensor.put(out, T_OP, Py_NewRef(op));
     given.tensor.put(out, T_REQUIRES_GRAD, Py_NewRef(Py_True));
     for (int i = 0; i < count_; ++i) hide(ins_[i]);
@@ -232,13 +309,16 @@ PyObject* alias_of(PyObject* tensor) {
 }  // namespace
 
 // Saves what backward needs, and its state.
-bool Run::save(PyObject* out, PyObject* op) {
+bool Run::save(PyObject* out, PyObject* op, PyObject* needs) {
     Ref saved(PyTuple_New(info_->saves)), states(PyTuple_New(info_->saves));
     if (!saved || !states) return false;
     for (int s = 0; s < info_->saves; ++s) {
-        const int position = info_->saved[s];
-        if (position >= count_) return false;
-        PyObject* value = position < 0 ? alias_of(out) : Py_NewRef(ins_[position]);
+        const int position = info_->saved[s], for_whom = info_->wants[s];
+        if (position >= count_ || for_whom >= count_) return false;
+        const bool wanted = for_whom < 0 || PyTuple_GET_ITEM(needs, for_whom) == Py_True;
+        PyObject* value = !wanted        ? Py_NewRef(given.nothing)
+                          : position < 0 ? alias_of(out)
+                                         : Py_NewRef(ins_[position]);
         if (!value) return false;
         PyTuple_SET_ITEM(saved.get(), s, value);
         PyObject* state = is_whole(value) ? state_of(value) : nullptr;

@@ -1,6 +1,7 @@
 #include "engine/rules.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace tutor {
 
@@ -101,6 +102,8 @@ class Letters {
                 axes.leading = *text;
             else if (inside && *text >= 'a' && *text <= 'z')
                 axes.letter[axes.count++] = *text - 'a';
+            else if (inside && *text >= '0' && *text <= '9')
+                axes.letter[axes.count++] = DIGITS + *text - '0';
         }
         --operands_;  // the last one is the result
     }
@@ -109,8 +112,9 @@ class Letters {
     bool infer(const Operand* ins, int count, Operand* out) const {
         const Axes& result = of_[operands_];
         const Operand* first = nullptr;  // of the operands with `...`
-        int64_t sizes[26];
-        std::fill_n(sizes, 26, -1);
+        int64_t sizes[DIGITS + 10];
+        std::fill_n(sizes, DIGITS, -1);
+        std::iota(sizes + DIGITS, sizes + DIGITS + 10, 0);
         for (int i = 0; i < count; ++i) {
             const Axes& axes = of_[i];
             const int rest = ins[i].ndim - axes.count;
@@ -137,10 +141,11 @@ class Letters {
     }
 
   private:
+    static constexpr int DIGITS = 26;  // a digit comes after the letters: it is its own size
     struct Axes {
         char leading = 0;  // '.' for `...`, '*', or none
         int count = 0;     // of the letters, each 0 for a to 25 for z
-        int letter[3] = {};
+        int letter[4] = {};
     };
 
     int operands_ = 0;
@@ -161,6 +166,45 @@ constexpr Letters norm_grad("g (..., n), x (..., n), weight (n), dw (n), db (n) 
 constexpr Letters channel_norm("x (k, n, m), weight (n), bias (n), mean (n), var (n) -> (k, n, m)");
 constexpr Letters channel_norm_grad(
     "g (k, n, m), x (k, n, m), weight (n), mean (n), var (n), dw (n), db (n) -> (k, n, m)");
+constexpr Letters rnn("wx (l, n, h), u (h, h), start (n, h) -> (l, n, h)");
+constexpr Letters rnn_grad("g (l, n, h), u (h, h), z (l, n, h), dstart (n, h) -> (l, n, h)");
+constexpr Letters lstm(
+    "wx (l, n, 4, h), u (4, h, h), start (2, n, h), gates (k, n, 4, h) -> (2, l, n, h)");
+constexpr Letters lstm_grad(
+    "g (2, l, n, h), u (4, h, h), start (2, n, h), z (2, l, n, h), gates (l, n, 4, h), "
+    "dstart (2, n, h) -> (l, n, 4, h)");
+constexpr Letters gru(
+    "wx (l, n, 3, h), u (3, h, h), bias (3, h), start (n, h), gates (k, n, 4, h) -> (l, n, h)");
+constexpr Letters gru_grad(
+    "g (l, n, h), u (3, h, h), start (n, h), z (l, n, h), gates (l, n, 4, h), da (l, n, 3, h), "
+    "dstart (n, h) -> (l, n, 3, h)");
+
+bool infer_layer(Form form, const Operand* ins, int count, Operand* out) {
+    switch (form) {
+        case Form::Norm:
+            return norm.infer(ins, count, out);
+        case Form::NormGrad:
+            return norm_grad.infer(ins, count, out);
+        case Form::ChannelNorm:
+            return channel_norm.infer(ins, count, out);
+        case Form::ChannelNormGrad:
+            return channel_norm_grad.infer(ins, count, out);
+        case Form::Rnn:
+            return rnn.infer(ins, count, out);
+        case Form::RnnGrad:
+            return rnn_grad.infer(ins, count, out);
+        case Form::Lstm:
+            return lstm.infer(ins, count, out);
+        case Form::LstmGrad:
+            return lstm_grad.infer(ins, count, out);
+        case Form::Gru:
+            return gru.infer(ins, count, out);
+        case Form::GruGrad:
+            return gru_grad.infer(ins, count, out);
+        default:
+            return false;
+    }
+}
 
 // A chain of elementwise kernels: of what its product makes, where it begins with one.
 bool chain(const Operand* ins, int count, const Params& params, Operand* out) {
@@ -224,18 +268,11 @@ bool infer(Form form, const Operand* ins, int count, const Params& params, Opera
             return attention.infer(ins, count, out);
         case Form::AttentionGrad:
             return attention_grad.infer(ins, count, out);
-        case Form::Norm:
-            return norm.infer(ins, count, out);
-        case Form::NormGrad:
-            return norm_grad.infer(ins, count, out);
-        case Form::ChannelNorm:
-            return channel_norm.infer(ins, count, out);
-        case Form::ChannelNormGrad:
-            return channel_norm_grad.infer(ins, count, out);
         case Form::Fused:
             return chain(ins, count, params, out);
+        default:
+            return infer_layer(form, ins, count, out);
     }
-    return false;
 }
 
 void fit(Form form, const Operand& out, Operand* ins, int count, const Params& params) {

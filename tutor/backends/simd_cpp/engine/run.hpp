@@ -79,7 +79,9 @@ class Run {
     PyObject* choose_rows();
     bool remember(PyObject* out);
     bool record(PyObject* out, PyObject* needs);
-    bool save(PyObject* out, PyObject* op);
+    bool save(PyObject* out, PyObject* op, PyObject* needs);
+    bool put_edges(PyObject* op);
+    bool put_params();
     PyObject* node();     // the Op, made if there is none; borrowed
     bool take_back();     // reads back what a method in Python may have changed
     bool make_tensors();  // from the numbers among the operands

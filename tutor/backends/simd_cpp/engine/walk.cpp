@@ -19,10 +19,8 @@ PyObject* slot(PyObject* op, NodeSlot which) { return given.node.at(op, which); 
 
 bool is_op(PyObject* object) { return object && given.node.has(object); }
 
-// The Op that made a Tensor; nullptr for a leaf.
-PyObject* op_of(PyObject* tensor) {
-    PyObject* op = part(tensor, T_OP);
-    return is_op(op) ? op : nullptr;
+bool is_edge(PyObject* object) {
+    return is_op(object) || is_tensor(object) || given.constant_edge.has(object);
 }
 
 // Whether two versions, shapes or the like are equal.
@@ -43,9 +41,9 @@ bool is_fresh(PyObject* value, PyObject* state) {
 
 // Whether this Op's graph is still there, and everything it saved is fresh.
 bool can_be_walked(PyObject* op) {
-    PyObject *saved = slot(op, N_SAVED), *states = slot(op, N_STATES), *ins = slot(op, N_INPUTS);
-    if (!saved || !states || !ins || !PyTuple_Check(saved) || !PyTuple_Check(states) ||
-        !PyTuple_Check(ins) || PyTuple_GET_SIZE(states) != PyTuple_GET_SIZE(saved))
+    PyObject *saved = slot(op, N_SAVED), *states = slot(op, N_STATES), *edges = slot(op, N_EDGES);
+    if (!saved || !states || !edges || !PyTuple_Check(saved) || !PyTuple_Check(states) ||
+        !PyTuple_Check(edges) || PyTuple_GET_SIZE(states) != PyTuple_GET_SIZE(saved))
         return false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(states); ++i) {
         if (!is_fresh(PyTuple_GET_ITEM(saved, i), PyTuple_GET_ITEM(states, i))) return false;
@@ -73,12 +71,11 @@ PyObject* order(PyObject* root) {
             PyObject* serial = slot(op, N_SERIAL);
             if (!serial || !PyLong_Check(serial)) return nullptr;
             found.push_back({PyLong_AsLongLong(serial), op});
-            PyObject* ins = slot(op, N_INPUTS);
-            for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ins); ++i) {
-                PyObject* x = PyTuple_GET_ITEM(ins, i);
-                if (!is_tensor(x)) return nullptr;
-                PyObject* behind = op_of(x);
-                if (behind && seen.insert(behind).second) unseen.push_back(behind);
+            PyObject* edges = slot(op, N_EDGES);
+            for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(edges); ++i) {
+                PyObject* edge = PyTuple_GET_ITEM(edges, i);
+                if (!is_edge(edge)) return nullptr;
+                if (is_op(edge) && seen.insert(edge).second) unseen.push_back(edge);
             }
         }
         std::sort(found.begin(), found.end(),
@@ -154,9 +151,9 @@ PyObject* hooks_of(PyObject* leaf, const Walking& walk) {
 void find_last(PyObject* ops, Py_ssize_t at, Walking& walk) {
     for (; at < PyList_GET_SIZE(ops); ++at) {
         PyObject* op = PyList_GET_ITEM(ops, at);
-        PyObject* ins = slot(op, N_INPUTS);
-        for (Py_ssize_t i = 0; ins && PyTuple_Check(ins) && i < PyTuple_GET_SIZE(ins); ++i) {
-            PyObject* x = PyTuple_GET_ITEM(ins, i);
+        PyObject* edges = slot(op, N_EDGES);
+        for (Py_ssize_t i = 0; edges && PyTuple_Check(edges) && i < PyTuple_GET_SIZE(edges); ++i) {
+            PyObject* x = PyTuple_GET_ITEM(edges, i);
             if (hooks_of(x, walk)) walk.last[x] = op;
         }
     }
@@ -201,12 +198,24 @@ Ref gradients(PyObject* op, PyObject* g, bool linked) {
                                                   : Ref(PyTuple_Pack(1, result.get()));
 }
 
-// The gradient in the input's shape: summed over the copies where the input was stretched.
-Ref fitted(PyObject* op, PyObject* x, PyObject* gx) {
-    if (is_tensor(gx) && same(part(gx, T_SHAPE), part(x, T_SHAPE)) && dtype_of(gx) == dtype_of(x) &&
-        dtype_of(x) != DTYPES && are_together(gx, x))
+// What an edge says of an operand.
+struct Known {
+    PyObject *shape, *dtype, *device;  // borrowed; nullptr if there is none
+};
+
+Known known_at(PyObject* edge) {
+    if (is_op(edge)) return {slot(edge, N_SHAPE), slot(edge, N_DTYPE), slot(edge, N_DEVICE)};
+    if (!is_tensor(edge) || !is_whole(edge) || is_on_device(edge)) return {};
+    return {part(edge, T_SHAPE), given.buffer.at(part(edge, T_BUF), B_DTYPE), given.host};
+}
+
+// The gradient in the operand's shape: summed over the copies where the operand was stretched.
+Ref fitted(PyObject* op, PyObject* edge, PyObject* gx) {
+    const Known x = known_at(edge);
+    if (is_tensor(gx) && same(part(gx, T_SHAPE), x.shape) && dtype_of(gx) != DTYPES &&
+        given.dtypes[dtype_of(gx)] == x.dtype && x.device == given.host && !is_on_device(gx))
         return Ref::to(gx);
-    PyObject* args[] = {op, x, gx};
+    PyObject* args[] = {op, edge, gx};
     return Ref(PyObject_Vectorcall(given.fit, args, 3, nullptr));
 }
 
@@ -225,20 +234,19 @@ bool visit(PyObject* op, PyObject* g, Walking& walk) {
     Ref now = grads ? version_of(g) : Ref();
     if (!now) return false;
     if (!same(before.get(), now.get())) return refuse(given.changed, op);
-    Ref ins = tuple_in(op, N_INPUTS), needs = ins ? tuple_in(op, N_NEEDS) : Ref();
+    Ref edges = tuple_in(op, N_EDGES), needs = edges ? tuple_in(op, N_NEEDS) : Ref();
     if (!needs) return false;
     const Py_ssize_t count = PyTuple_GET_SIZE(grads.get());
     if (count != PyTuple_GET_SIZE(needs.get())) {
         Ref found(PyLong_FromSsize_t(count));
         return found && refuse(given.wrong_count, op, found.get());
     }
-    for (Py_ssize_t i = 0; i < count && i < PyTuple_GET_SIZE(ins.get()); ++i) {
-        PyObject *x = PyTuple_GET_ITEM(ins.get(), i), *gx = PyTuple_GET_ITEM(grads.get(), i);
+    for (Py_ssize_t i = 0; i < count && i < PyTuple_GET_SIZE(edges.get()); ++i) {
+        PyObject *edge = PyTuple_GET_ITEM(edges.get(), i), *gx = PyTuple_GET_ITEM(grads.get(), i);
         if (PyTuple_GET_ITEM(needs.get(), i) != Py_True || gx == Py_None) continue;
-        if (!is_tensor(x)) return PyErr_SetString(PyExc_TypeError, "an input is no Tensor"), false;
-        Ref fit = fitted(op, x, gx);
-        PyObject* behind = op_of(x);
-        if (!fit || !walk.pending.add(behind ? behind : x, fit.get())) return false;
+        if (!is_edge(edge)) return PyErr_SetString(PyExc_TypeError, "an input is no Tensor"), false;
+        Ref fit = fitted(op, edge, gx);
+        if (!fit || !walk.pending.add(edge, fit.get())) return false;
     }
     return true;
 }
@@ -247,7 +255,8 @@ bool visit(PyObject* op, PyObject* g, Walking& walk) {
 void release(PyObject* op) {
     Ref nothing(PyTuple_New(0));
     given.node.put(op, N_SAVED, Py_NewRef(Py_None));
-    given.node.put(op, N_INPUTS, Py_XNewRef(nothing.get()));
+    given.node.put(op, N_EDGES, Py_XNewRef(nothing.get()));
+    given.node.put(op, N_HELD, Py_XNewRef(nothing.get()));
     given.node.put(op, N_STATES, Py_XNewRef(nothing.get()));
 }
 
@@ -269,11 +278,11 @@ bool reach(PyObject* leaf, Ref gradient, Walking& walk) {
 // Finishes the leaves with hooks that no Op after this one reads: they need not wait for the end of
 // the walk.
 bool reach_behind(PyObject* ops, Py_ssize_t at, Walking& walk) {
-    Ref ins = tuple_in(PyList_GET_ITEM(ops, at), N_INPUTS);
-    if (!ins) return false;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ins.get()); ++i) {
-        PyObject* x = PyTuple_GET_ITEM(ins.get(), i);
-        if (op_of(x) || !hooks_of(x, walk)) continue;
+    Ref edges = tuple_in(PyList_GET_ITEM(ops, at), N_EDGES);
+    if (!edges) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(edges.get()); ++i) {
+        PyObject* x = PyTuple_GET_ITEM(edges.get(), i);
+        if (!hooks_of(x, walk)) continue;
         if (!walk.last.count(x)) find_last(ops, at, walk);
         if (walk.last[x] != PyList_GET_ITEM(ops, at)) continue;
         Ref g = walk.pending.take(x);

@@ -10,8 +10,8 @@
 //   block         KC x NC of B, cut into slivers, meets all panels of A         L2 cache
 //   tile          at most MC x NC of C is one chunk of work                     one thread
 //
-// One row times a matrix uses each number of B once, so memory is the limit: it has its own path,
-// which packs nothing.
+// A few rows times a matrix use each number of B a few times, so memory is the limit: they have
+// paths of their own, which pack nothing.
 //
 // Sums: k is cut into blocks of at most KC, of equal length; in a block one chain of fma runs over
 // k from 0 on; the blocks are added in order. So the bits of C depend on k and the level alone, not
@@ -46,33 +46,70 @@ constexpr int64_t PANELS = 16;
 // The number of blocks that k is cut into.
 inline int64_t blocks_of(int64_t k) { return larger(1, ceil_div(k, KC)); }
 
-// ---- one row ------------------------------------------------------------------------------------
+// ---- a few rows ---------------------------------------------------------------------------------
 
-// c (1 x L) = or += a (1 x depth) b (depth x L), where the columns of b are contiguous: its squares
+// C of few rows, where columns of B are contiguous, as in a linear layer: each square of B is
+// transposed once for all rows. Packing would store it, and read it again.
+constexpr int64_t FEW = ROWS > 8 ? 8 : 4;
+
+// c (R x L) = or += a (R x depth) b (depth x L), where the columns of b are contiguous: its squares
 // are transposed in registers, so that the sums are those of the micro-kernel.
-template <class F>
-void row_by_columns(int64_t depth, const F* a, int64_t a_col, const F* b, int64_t b_col, F* c,
-                    bool add, const Finish<F>& finish) {
+template <class F, int R>
+void rows_by_columns(int64_t depth, const F* a, int64_t a_row, int64_t a_col, const F* b,
+                     int64_t b_col, F* c, int64_t c_row, bool add, const Finish<F>& finish) {
     constexpr int L = lanes<F>;
-    vec<F> sum(F(0));
+    vec<F> sum[R][1];
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) sum[r][0] = vec<F>(F(0));
     int64_t p = 0;
     for (; p + L <= depth; p += L) {
         vec<F> square[L];
+        load_transposed<F>(b + p, b_col, square);
 #pragma GCC unroll 16
-        for (int i = 0; i < L; ++i) square[i] = load(b + i * b_col + p);
-        transpose<F>(square);
+        for (int i = 0; i < L; ++i) {
+            const F* column = a + (p + i) * a_col;
 #pragma GCC unroll 16
-        for (int i = 0; i < L; ++i) sum = xsimd::fma(vec<F>(a[(p + i) * a_col]), square[i], sum);
+            for (int r = 0; r < R; ++r)
+                sum[r][0] = xsimd::fma(vec<F>(column[r * a_row]), square[i], sum[r][0]);
+        }
     }
     for (; p < depth; ++p) {
         alignas(64) F row[L];
         for (int i = 0; i < L; ++i) row[i] = b[i * b_col + p];
-        sum = xsimd::fma(vec<F>(a[p * a_col]), load(row), sum);
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r)
+            sum[r][0] = xsimd::fma(vec<F>(a[r * a_row + p * a_col]), load(row), sum[r][0]);
     }
-    vec<F> result[1][1] = {{add ? load(c) + sum : sum}};
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+        if (add) sum[r][0] = load(c + r * c_row) + sum[r][0];
     if constexpr (std::is_floating_point_v<F>)
-        if (finish.bias) finish.apply(result);
-    store(c, result[0][0]);
+        if (finish.bias) finish.apply(sum);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) store(c + r * c_row, sum[r][0]);
+}
+
+template <class F, int... R>
+inline MicroKernel<F> few_rows(int64_t rows, std::integer_sequence<int, R...>) {
+    static constexpr MicroKernel<F> kernels[] = {rows_by_columns<F, R + 1>...};
+    return kernels[rows - 1];
+}
+
+// C = a b, at most FEW rows, a vector of columns at a time. The last one begins earlier if it would
+// stick out of C, and computes some columns twice: so each is finished before the next begins.
+template <class F>
+void multiply_few(Matrix<const F> a, Matrix<const F> b, Matrix<F> c, const Finish<F>& finish) {
+    const int64_t n = c.cols, blocks = blocks_of(a.cols), depth = ceil_div(a.cols, blocks);
+    const MicroKernel<F> kernel = few_rows<F>(c.rows, std::make_integer_sequence<int, FEW>());
+    for (int64_t j = 0; j < n; j += lanes<F>) {
+        const int64_t from = smaller(j, n - lanes<F>);
+        for (int64_t block = 0; block < blocks; ++block) {
+            const int64_t p = block * depth, here = smaller(depth, a.cols - p);
+            const Finish<F> last = block == blocks - 1 ? finish.at(0, from) : Finish<F>();
+            kernel(here, &a(0, p), a.row, a.col, &b(p, from), b.col, &c(0, from), c.row, p > 0,
+                   last);
+        }
+    }
 }
 
 // Columns j to n of c (1 x n) = a b, V vectors at a time, then half as many, and so on. A vector
@@ -88,11 +125,7 @@ void multiply_row(int64_t j, Matrix<const F> a, Matrix<const F> b, Matrix<F> c,
             const int64_t p = block * depth, here = smaller(depth, a.cols - p);
             const Finish<F> last = block == blocks - 1 ? finish.at(0, from) : Finish<F>();
             F* to = &c(0, from);
-            if (b.col == 1)
-                micro_kernel<F, 1, V>(here, &a(0, p), 0, a.col, &b(p, from), b.row, to, 0, p > 0,
-                                      last);
-            else if constexpr (V == 1)
-                row_by_columns<F>(here, &a(0, p), a.col, &b(p, from), b.col, to, p > 0, last);
+            micro_kernel<F, 1, V>(here, &a(0, p), 0, a.col, &b(p, from), b.row, to, 0, p > 0, last);
         }
     }
     if constexpr (V > 1) multiply_row<F, V / 2>(j, a, b, c, finish);
@@ -212,12 +245,12 @@ template <class T, class F = Computed<T>>
 bool multiply_tile(Matrix<const T> a, Matrix<const T> b, Matrix<T> c, const Finish<F>& finish) {
     if constexpr (std::is_same<T, F>::value) {
         const bool in_place = (b.col == 1 || b.row == 1) && c.col == 1;
-        if (c.rows == 1 && c.cols >= lanes<F> && in_place) {
+        if (c.rows <= (b.col == 1 ? 1 : FEW) && c.cols >= lanes<F> && in_place) {
             if (b.col == 1)
                 multiply_row<F>(0, a, b, c, finish);
             else
-                multiply_row<F, 1>(0, a, b, c, finish);
-            finish.go_on(c.data, c.cols);
+                multiply_few<F>(a, b, c, finish);
+            finish.go_on(c.data, c.rows * c.cols);
             return true;
         }
     }

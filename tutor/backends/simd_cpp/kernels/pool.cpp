@@ -9,7 +9,6 @@ namespace {
 
 constexpr int64_t GRAIN = 1 << 15;  // elements in about 10 us of work, the cost of waking a thread
 constexpr int64_t TOGETHER = 1 << 12;  // numbers at one time: they stay in the L1 cache
-constexpr Status OK = {Status::Ok, 0, 0}, OUT_OF_MEMORY = {Status::OutOfMemory, 0, 0};
 
 Window pool_of(const Params& params, const Operand& x, const Operand& z) {
     return window_of(params, 2, static_cast<int64_t>(params.integer[0]),
@@ -123,14 +122,14 @@ void join_phases(const Axis& w, const F* phase, int64_t apart, T* to, int64_t st
     int64_t done = 0;
     if (w.stride == 2 && w.phases() == 2 && step == 1) {
         const F* odd = phase + apart;
-        for (; done < w.columns(1); ++done) {
+        for (; done < w.end(1); ++done) {
             to[2 * done] = convert<T>(phase[done]);
             to[2 * done + 1] = convert<T>(odd[done]);
         }
     }
     for (int64_t q = done * w.stride; q < w.in; ++q) {
         const int64_t b = q % w.stride, place = q / w.stride;
-        const bool seen = b < w.phases() && place < w.columns(b);
+        const bool seen = b < w.phases() && place < w.end(b);
         to[q * step] = convert<T>(seen ? phase[b * apart + place] : F(0));
     }
 }

@@ -8,16 +8,22 @@ namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
 
-// One axis of a window: tap t of output p looks at p * stride + t * dilation.
+// One axis of a window: tap t of output p looks at p * stride + t * dilation - before. What lies
+// outside of the input is 0. (`before` is below 0 where the first windows begin further inside.)
 struct Axis {
-    int64_t taps, stride, dilation, in, out;
+    int64_t taps, stride, dilation, in, out, before = 0;
 
     int64_t phase(int64_t t) const { return t * dilation % stride; }
     int64_t shift(int64_t t) const { return t * dilation / stride; }
     int64_t phases() const { return smaller(stride, (taps - 1) * dilation + 1); }
     int64_t length(int64_t outputs) const { return outputs + shift(taps - 1); }  // of one phase
-    // How many elements of phase b there are, up to the last that is seen.
-    int64_t columns(int64_t b) const { return smaller(ceil_div(in - b, stride), length(out)); }
+    // Of the elements of phase b, up to the last that is seen: how many lie before the input, and
+    // how many up to its end.
+    int64_t first(int64_t b) const { return reached(before - b); }
+    int64_t end(int64_t b) const { return reached(in + before - b); }
+    int64_t reached(int64_t n) const {
+        return smaller(ceil_div(larger(n, 0), stride), length(out));
+    }
 };
 
 struct Window {
@@ -59,6 +65,17 @@ struct Band {
     }
 };
 
+// Calls row(c, i, k) for each row of taps, k = (c, i, 0).
+template <class Row>
+void each_row(int64_t channels, const Window& window, const Row& row) {
+    int64_t k = 0;
+    for (int64_t c = 0; c < channels; ++c)
+        for (int64_t i = 0; i < window.h.taps; ++i, k += window.w.taps) row(c, i, k);
+}
+
+constexpr Status OK = {Status::Ok, 0, 0}, OUT_OF_MEMORY = {Status::OutOfMemory, 0, 0};
+constexpr int64_t CONV_GRAIN = 1 << 19;  // multiplications that take a thread about 10 us
+
 // n numbers, `step` apart at both ends.
 template <class To, class From>
 inline void copy_row(int64_t n, To* to, int64_t to_step, const From* from, int64_t from_step) {
@@ -91,14 +108,16 @@ void copy_input(const Operand& x, int64_t first, int64_t channels, const Band& b
             for (int64_t b = 0; b < w.phases(); ++b)
                 for (int64_t n = 0; n < band.images; ++n)
                     for (int64_t r = 0; r < band.height; ++r, to += band.pitch) {
-                        const int64_t row = (band.row + r) * h.stride + a;
-                        const int64_t count = row < h.in ? w.columns(b) : 0;
-                        if (count > 0)
-                            copy_row(
-                                count, to, 1,
-                                element<T>(x, band.image + n, first + c, row) + b * x.strides[3],
-                                w.stride * x.strides[3]);
-                        for (int64_t q = count; q < band.pitch; ++q) to[q] = 0;
+                        const int64_t row = (band.row + r) * h.stride + a - h.before;
+                        const bool there = row >= 0 && row < h.in;
+                        const int64_t from = there ? w.first(b) : 0, end = there ? w.end(b) : 0;
+                        for (int64_t q = 0; q < from; ++q) to[q] = 0;
+                        if (from < end)
+                            copy_row(end - from, to + from, 1,
+                                     element<T>(x, band.image + n, first + c, row) +
+                                         (from * w.stride + b - w.before) * x.strides[3],
+                                     w.stride * x.strides[3]);
+                        for (int64_t q = end; q < band.pitch; ++q) to[q] = 0;
                     }
     for (int l = 0; l < lanes<F>; ++l) to[l] = 0;
 }
