@@ -32,7 +32,6 @@ from tutor.core.op.edges import Edges, edge_to, inputs_of, is_kept, saved_as_wan
 from tutor.dtype import DType
 
 Gradients: TypeAlias = AnyTensor | tuple[AnyTensor | None, ...] | None
-
 Shape = tuple[int, ...]
 OPS: dict[str, type[Op]] = catalogue.OPS  # every Op class by its name
 
