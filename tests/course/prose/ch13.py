@@ -236,7 +236,7 @@ NOT_CLAIMS = {
     "at most 16 numbers may have been read and not yet written": "the rule, which the check counts",
     "At most 16 numbers may be read and not yet used": "the rule, which the check counts",
     "matrices of 2,000 rows. (Why not 2,048?": "the size in the cell below",
-    "took 12 to 17 times as long as `a + a`, and the tiles 4 to 7 times": "times, seen once",
+    "took 11 to 18 times as long as `a + a`, and the tiles 6 to 7 times": "times, seen once",
     "a free page of 4,096 bytes": "what Linux has on most machines",
     "If the first number is far below 8,000": "what to think if it is",
     "k, k + ways, k + 2 · ways, …": "the exercise",
