@@ -20,9 +20,15 @@ ROADS = {
         "second weekend": "the spine: what makes deep networks learn, attention, the GPT",
         "everything": "all of it, with the network that reads at 99 %",
     },
+    "III": {
+        "one evening": "why one loop is slow: lines, tiles, chains and lanes, all of it counted",
+        "third weekend": "the spine: memory and lanes, and a product near the machine's peak",
+        "everything": "all of it, with threads, and the price of memory",
+    },
 }
 SECOND = "09"  # the chapter with which Part II begins
-THIRD = "13"  # before which the projects stand
+PROJECTS = "12p"  # as the projects stand in the order of chapters: behind Part II
+THIRD = "13"  # the chapter with which Part III begins
 
 
 @dataclass(frozen=True)
@@ -47,13 +53,13 @@ class Chapter:
 
 
 def part(number: str) -> str:
-    """ "I" or "II": the part of the course that a chapter belongs to."""
-    return "I" if number < SECOND else "II"
+    """ "I", "II" or "III": the part of the course that a chapter belongs to."""
+    return "I" if number < SECOND else "II" if number < THIRD else "III"
 
 
 def label(number: str) -> str:
-    """A chapter's number as one says it; for what follows the last one, "P", the projects."""
-    if number == THIRD and number not in notebooks.chapters():
+    """A chapter's number as one says it; "P" for the projects."""
+    if number == PROJECTS:
         return "P"
     return number.lstrip("0") if number.lstrip("0")[:1].isdigit() else number[1:]
 

@@ -19,7 +19,7 @@ from course.library.compose import Own, compose
 from course.library.load import LoadError, load
 from course.library.parts import Part, known
 from course.library.source import import_lines
-from course.roads import THIRD, label
+from course.roads import PROJECTS, label
 from course.standing import OURS, PASSED
 from tutor.errors import TutorError
 
@@ -89,11 +89,11 @@ def _region(file: str, text: str, line: int) -> str:
 
 def begin(chapter: int | str) -> None:
     """Put together what was built before this chapter, as the module my_tutor; before the projects,
-    begin("P"), that is all of it.
+    begin("P"), that is all of Parts I and II.
 
     Pieces are theirs where they passed, else ours. The same stands in the folder my_tutor.
     """
-    number, where = THIRD if chapter == "P" else known(chapter), disk.folder()
+    number, where = PROJECTS if chapter == "P" else known(chapter), disk.folder()
     with disk.alone(where):
         found = saving.shelf()
         found.begun = max(found.begun, number)

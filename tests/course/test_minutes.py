@@ -78,6 +78,7 @@ def test_what_the_roads_are_made_of() -> None:
     assert set(CHAPTERS) - {"00b"} <= set(on["everything"])
     assert set(on["two evenings"]) <= {"12"} and set(on["second weekend"]) <= {"09", "11", "12"}
     assert {"09", "11", "12"} & done <= set(on["second weekend"])
+    assert {"13"} & done <= set(on["one evening"]) <= set(on["third weekend"])
     if not PENDING & set(CHAPTERS):
         two = sum(chapter.minutes for chapter in roads.chapters() if "two hours" in chapter.roads)
         assert two <= 120, "the road of two hours is longer"
@@ -153,8 +154,8 @@ def test_labels(number: str, label: str) -> None:
 
 
 def test_parts() -> None:
-    chapters = ("00", "00b", "04b", "08", "09", "10", "12")
-    assert [roads.part(chapter) for chapter in chapters] == [*["I"] * 4, *["II"] * 3]
+    chapters = ("00", "00b", "04b", "08", "09", "10", "12", "13")
+    assert [roads.part(chapter) for chapter in chapters] == [*["I"] * 4, *["II"] * 3, "III"]
 
 
 @pytest.mark.parametrize(
@@ -169,6 +170,7 @@ def test_roads_sum_their_chapters(monkeypatch: pytest.MonkeyPatch) -> None:
         ("00", 20, ("two hours", "weekend")),
         ("04b", 100, ("weekend",)),
         ("12", 240, ("two evenings", "everything")),
+        ("13", 295, ("one evening", "everything")),
     ]
     found = [
         roads.Chapter(number, Path(number), "t", "g", minutes, tuple(names))
@@ -177,7 +179,8 @@ def test_roads_sum_their_chapters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(roads, "chapters", lambda: found)
     nothing = ("", "0 min")
     assert [row[3:] for row in roads.rows()] == [
-        ("0", "20 min"), ("0, 4b", "2 h"), nothing, ("12", "4 h"), nothing, ("12", "4 h")
+        ("0", "20 min"), ("0, 4b", "2 h"), nothing, ("12", "4 h"), nothing, ("12", "4 h"),
+        ("13", "4 h 55"), nothing, ("13", "4 h 55"),
     ]  # fmt: skip
     assert "| I | weekend | " in roads.markdown() and "| 0, 4b | 2 h |" in roads.markdown()
 

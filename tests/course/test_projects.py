@@ -23,7 +23,7 @@ from course import copies, projects
 from course.exercise import Exercise, everything, find
 from course.judging import judged
 from course.library import ours
-from course.roads import label
+from course.roads import PROJECTS, label
 from tutor.__main__ import main
 
 ROOT = Path(__file__).parents[2]
@@ -167,8 +167,8 @@ def test_they_stand_behind_all_chapters(
     assert "projects.md: copied, for you had none" in capfd.readouterr().out
 
 
-def test_what_follows_the_last_chapter_is_called_by_the_projects() -> None:
-    assert label("13") == "P" and label("12") == "12"
+def test_the_projects_stand_behind_part_ii() -> None:
+    assert label(PROJECTS) == "P" and label("12") == "12" < PROJECTS < "13" == label("13")
 
 
 # ---- the rules themselves ------------------------------------------------------------------------
