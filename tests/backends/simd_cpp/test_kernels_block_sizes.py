@@ -388,7 +388,8 @@ NO_SIZES = {
 }  # fmt: skip
 ELSEWHERE = {
     "transpose.hpp:SIDE": "parts of a square whose size is a vector's, whatever the operands' are",
-    "matmul_steps.hpp:SIDE": "tests/backends/simd_cpp/test_kernels_matmul_steps.py",
+    "matmul_steps.hpp:DEEP": "tests/backends/simd_cpp/test_kernels_matmul_steps.py",
+    "matmul_steps.hpp:LONG": "tests/backends/simd_cpp/test_kernels_matmul_steps.py",
     "sum_steps.hpp:BRANCH": "tests/backends/simd_cpp/test_kernels_sum_steps.py",
     "reducer.hpp:MOST": "2**30 rows take gigabytes",
     "mul_add.cpp:AHEAD": "a hint to the CPU, on which no result depends",

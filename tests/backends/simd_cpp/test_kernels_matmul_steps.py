@@ -11,7 +11,7 @@ from tutor.backends import simd_cpp
 from tutor.dtype import float16, float32, float64
 
 LEVELS = [name.removeprefix("simd_cpp.") for name in BACKENDS]
-STEPS = ("naive", "ikj", "tiled", "packed", "threaded")
+STEPS = ("naive", "ikj", "tiled", "lanes", "packed", "threaded")
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -23,14 +23,18 @@ def test_all_steps_are_there(level):
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("lead", [(), (3,)])
+@pytest.mark.parametrize("backward", [False, True])  # columns side by side, or not
 @pytest.mark.parametrize(
-    ("m", "k", "n"), [(1, 1, 1), (65, 70, 67), (5, 0, 3), (0, 4, 2), (130, 300, 129)]
+    ("m", "k", "n"),
+    # the last one: blocks of B beside and below each other, and rows and columns left over
+    [(1, 1, 1), (65, 70, 67), (5, 0, 3), (0, 4, 2), (130, 300, 129), (7, 67, 531)],
 )
-def test_a_step_gives_the_product(level, step, lead, m, k, n):
+def test_a_step_gives_the_product(level, step, lead, backward, m, k, n):
     rng = np.random.default_rng(0)
     a = rng.integers(-4, 5, (*lead, k, m)).astype("f")  # whole numbers: exact in any order
     b = rng.integers(-4, 5, (*lead, k, n)).astype("f")
-    x, y = Tensor(a).transpose(), Tensor(b[..., ::-1].copy())[..., ::-1]
+    y = Tensor(b[..., ::-1].copy())[..., ::-1] if backward else Tensor(b)
+    x = Tensor(a).transpose()
     out = Tensor(np.full((*lead, m, n), 7, "f"))
     simd_cpp.variants(level)[f"matmul.{step}"](out, x, y)
     assert np.array_equal(out.numpy(), a.swapaxes(-1, -2) @ b)
