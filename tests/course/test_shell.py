@@ -309,7 +309,7 @@ def test_the_list_names_every_chapter(own: Path, capfd: pytest.CaptureFixture[st
     assert main(["chapters", "list"]) == 0
     lines = capfd.readouterr().out.splitlines()
     assert len(lines) == len(notebooks.chapters()) + len(roads.rows())
-    assert "Five minutes" in lines[0] and lines[-1].startswith("part II, the road everything: ")
+    assert "Five minutes" in lines[0] and lines[-1].startswith("part III, the road everything: ")
     assert all(f"| {part} | {road} |" in page for part, road, *_ in roads.rows())
 
 
