@@ -22,4 +22,7 @@ NAMED = {
     if not name.startswith("_") and name not in OTHERS
 }
 METHODS = {name for name, where in NAMED.items() if where not in ("create", "interop")}
-IN_PLACE = {"data"} | {name for name, where in NAMED.items() if where == "inplace"}
+IN_PLACE = {"data"} | {
+    name for name, where in NAMED.items()
+    if where == "inplace" or (name.endswith("_") and name[:-1] in NAMED)  # x.exp_() is of x.exp()
+}  # fmt: skip

@@ -254,6 +254,24 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.movedim": lambda: tutor.movedim(floats(), 0, 1).sum().backward(),
     "tutor.scatter": lambda: tutor.scatter(floats(), 0, ints() * 0, 1.0).sum().backward(),
     "tutor.scatter_add": lambda: tutor.scatter_add(floats(), 0, ints() * 0, 1.0).sum().backward(),
+    **{
+        f"{place}.index_add": lambda f=owner.index_add: (
+            f(floats(), 0, [1, 0], floats()).sum().backward()
+        )
+        for place, owner in (("tutor", tutor), ("Tensor", Tensor))
+    },
+    **{
+        f"Tensor.{name}": lambda name=name, given=given: rewritten(name, *given())
+        for name, given in {
+            "exp_": lambda: (),
+            "sigmoid_": lambda: (),
+            "tanh_": lambda: (),
+            "masked_fill_": lambda: (bools(), 0.0),
+            "index_add_": lambda: (0, [1, 0], floats()),
+            "scatter_": lambda: (0, ints() * 0, floats()),
+            "scatter_add_": lambda: (0, ints() * 0, floats()),
+        }.items()
+    },
     "tutor.scatter_reduce": lambda: (
         tutor.scatter_reduce(floats(), 0, ints() * 0, floats(), "amax").sum().backward()
     ),
@@ -321,6 +339,8 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.memory.configure": lambda: memory.configure(),
     "tutor.memory.Stats": lambda: memory.stats(),
     "tutor.memory.Config": lambda: memory.config(),
+    "tutor.memory.mark": lambda: on_the_arena(),
+    "tutor.memory.reset": lambda: on_the_arena(),
     "tutor.memory.readable": lambda: memory.readable(1),
     "tutor.nn.Sequential": lambda: model()(floats()).sum().backward(),
     "tutor.nn.Linear": lambda: nn.Linear(3, 2)(floats()).sum().backward(),
@@ -528,6 +548,25 @@ ROWS: dict[str, Callable[[], Any]] = {
 }
 EMPTY = Path(tutor.__file__).with_name("py.typed")
 CONSTANTS = ("tutor.Engine", "tutor.engine")  # the one engine of a process
+
+
+def on_the_arena() -> None:
+    before = memory.config()
+    memory.configure(policy="arena")
+    try:
+        start = memory.mark()
+        (floats() * 2).sum().backward()
+        memory.reset(start)
+    finally:
+        memory.configure(**before._asdict())
+
+
+def rewritten(name: str, *given: Any) -> None:
+    """Backward through a tensor, and a view of it, after a change in place."""
+    x = floats() * 1
+    row = x[0]
+    getattr(x, name)(*given)
+    (x.sum() + row.sum()).backward()
 
 
 def blocks(context: Any) -> None:

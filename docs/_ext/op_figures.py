@@ -36,6 +36,7 @@ WHOLE = Tensor([[3, 1, 2, 5], [0, 4, 1, 2]])
 ONES = Tensor.ones(4)
 INDEX = Tensor([[3, 1], [0, 2]])
 SQUARE = Tensor([[2.0, 1.0], [1.0, 3.0]])
+PART = {"sizes": (2, 2), "strides": (4, 2), "start": 1}  # columns 1 and 3 of ROW
 IMAGE = Tensor.arange(16, dtype="float32").reshape(1, 1, 4, 4)
 
 # What one sees of the others: the operands, and the result.
@@ -62,6 +63,7 @@ SAMPLES: dict[str, Callable[[], tuple[Any, ...]]] = {
     "index_select": lambda: (ROW, Tensor([[2, 0]]), ROW.index_select(1, [2, 0])),
     "scatter": lambda: (ROW, Tensor([[3], [1]]), ROW.scatter(1, [[3], [1]], 9.0)),
     "scatter_add": lambda: (ROW, Tensor([[3], [1]]), ROW.scatter_add(1, [[3], [1]], ROW[:, 3:])),
+    "put": lambda: (ROW, ROW[:, :2] * 0, apply("put", ROW, ROW[:, :2] * 0, **PART)),
     "one_hot": lambda: (Tensor([[2], [0]]), Tensor([2, 0]).one_hot(3)),
     "pad": lambda: (ROW, ROW.pad(((0, 1), (1, 0)))),
     "cat": lambda: (ROW, -ROW, apply("cat", ROW, -ROW, axis=0)),
@@ -84,6 +86,7 @@ SAMPLES: dict[str, Callable[[], tuple[Any, ...]]] = {
     "squeeze": lambda: (WHOLE[:, :1], WHOLE[:, :1].squeeze(1).reshape(1, 2)),
     "expand": lambda: (WHOLE[:, :1], WHOLE[:, :1].expand(2, 4)),
     "index": lambda: (WHOLE, WHOLE[:, ::-2]),
+    "strided": lambda: (WHOLE, apply("strided", WHOLE, **PART)),
     "diagonal": lambda: (WHOLE[:, :2], WHOLE[:, :2].diagonal().reshape(1, 2)),
     "solve": lambda: (SQUARE, Tensor([[4.0], [7.0]]), _linalg().solve(SQUARE, [[4.0], [7.0]])),
     "cholesky": lambda: (SQUARE, _linalg().cholesky(SQUARE)),
@@ -114,7 +117,15 @@ CALLS: dict[str, Callable[[], Callable[[], Any]]] = {
     "eigh": lambda: lambda: _linalg().eigh(SQUARE),
     "svd": lambda: lambda: _linalg().svd(SQUARE, full_matrices=False),
 }
-VIEWS = {"reshape", "transpose", "permute", "expand", "index", "windows"}  # memory says more
+VIEWS = {
+    "reshape",
+    "transpose",
+    "permute",
+    "expand",
+    "index",
+    "windows",
+    "strided",
+}  # memory says more
 
 
 def _linalg() -> Any:

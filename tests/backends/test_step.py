@@ -338,6 +338,7 @@ def test_no_rule_reads_numbers() -> None:
         "expand": {"shape": (4, -1, 3)}, "index": {"key": (0, slice(1))}, "unsqueeze": {"axis": 0},
         "squeeze": {}, "diagonal": {"k": 0, "axis1": 0, "axis2": 1},
         "windows": {"axis": 1, "size": 2, "step": 1, "dilation": 1},
+        "strided": {"sizes": (2, 2), "strides": (3, 1), "start": 1},
     }  # fmt: skip
     views = {op.name: op for op in tutor.OPS.values() if op.is_view}
     assert set(views) == set(sample)

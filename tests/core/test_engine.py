@@ -355,8 +355,7 @@ class Two(Op):
         (lambda: Tensor([True]).requires_grad_(), DTypeError, "float"),
         (lambda: leaf(1.0, 2.0).backward([1.0]), ShapeError, "same shape"),
         (lambda: leaf(1.0).__setitem__(0, 2.0), GraphError, "in place"),
-        (lambda: (leaf(1.0) * 2).__setitem__(0, 2.0), GraphError, "in place"),
-        (lambda: Tensor([1.0]).__setitem__(0, leaf(2.0)), GraphError, "in place"),
+        (lambda: leaf(1.0)[:].__setitem__(0, 2.0), GraphError, "in place"),
         (lambda: (leaf(1.0) * 2).requires_grad_(False), GraphError, "detach"),
         (lambda: Broken(leaf(1.0, 2.0)).apply().sum().backward(), ShapeError, "Broken"),
         (

@@ -26,8 +26,9 @@ METHODS_ONLY = {
     "avg_pool2d", "conv1d", "conv2d", "conv_transpose2d", "cross_entropy", "max_pool2d",
     "sparse_categorical_crossentropy",
     # it changes
-    "add_", "assign", "clamp_", "clip_", "copy_", "data", "div_", "fill_", "mul_",
-    "sub_", "zero_",
+    "add_", "assign", "clamp_", "clip_", "copy_", "data", "div_", "exp_", "fill_", "index_add_",
+    "masked_fill_", "mul_", "relu_", "scatter_", "scatter_add_", "sigmoid_", "sub_", "tanh_",
+    "zero_",
 }  # fmt: skip
 
 

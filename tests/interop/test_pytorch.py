@@ -133,7 +133,7 @@ def test_a_state_of_tied_weights_has_both_names() -> None:
     assert ours.load_state_dict(theirs.state_dict(), strict=False) == ([], [])
     before = ours[0].weight.tolist()
     for wrong in (torch.ones(5, 3), torch.ones(3, 5)):  # two answers to one question
-        with pytest.raises(DataError, match=r"not in the model: \['0\.weight'\]"):
+        with pytest.raises(DataError, match=r"not in the model: \['1\.0\.weight'\]"):
             ours.load_state_dict({**theirs.state_dict(), "1.0.weight": wrong})
     with pytest.raises(DataError, match=r"1\.1\.weight"):
         ours.load_state_dict({**theirs.state_dict(), "1.1.weight": torch.ones(5, 3)})

@@ -4,7 +4,8 @@ from mutant import Mutant
 
 SCHEDULES, PLATEAU = "tutor/optim/schedules.py", "tutor/optim/lr_scheduler.py"
 AVERAGES, CLIPPING = "tutor/optim/averages.py", "tutor/optim/clipping.py"
-IN_PLACE, SANDBOX = "tutor/methods/inplace.py", "course/sandbox.py"
+IN_PLACE, WRITING = "tutor/methods/inplace.py", "tutor/core/engine/writing.py"
+SANDBOX = "course/sandbox.py"
 ATTENTION, NORM = "tutor/ops/attention.py", "tutor/ops/norm.py"
 RATES, GROUPS, REPORT = "optim/test_schedules.py", "optim/test_group.py", "course/test_report.py"
 
@@ -91,15 +92,46 @@ AREA_MUTANTS = [
         "methods/test_inplace.py", "a step by hand is as long as the gradient, whatever the rate",
     ),
     Mutant(
-        "a change in place by what has a gradient is taken", IN_PLACE,
-        'if is_grad_enabled() and (x.requires_grad or getattr(value, "requires_grad", False)):',
-        "if is_grad_enabled() and x.requires_grad:",
-        "methods/test_inplace.py", "x += w: w gets no gradient from what x leads to, in silence",
+        "a change in place by what has a gradient is not followed", IN_PLACE,
+        "given = [t for t in (x, value) if is_tensor(t)]", "given = [x]",
+        "core/test_engine_writing.py",
+        "out[i] = w: w gets no gradient from what out leads to, in silence",
     ),
     Mutant(
         "x @= y is y @ x", IN_PLACE,
-        "    product = self @ other  # read", "    product = other @ self  # read",
+        "lambda x: x @ other", "lambda x: other @ x",
         "methods/test_inplace.py", "right for numbers, wrong for matrices",
+    ),
+    Mutant(
+        "a view that is changed does not tell its root", WRITING,
+        "op.result() is not value or root_of(x) is not x", "op.result() is not value",
+        "core/test_engine_writing.py", "x[0].relu_(): the gradient of x is that of x before",
+    ),
+    Mutant(
+        "an older view keeps its gradient", WRITING,
+        "if root.requires_grad:\n", "if False:\n",
+        "core/test_engine_writing.py",
+        "flat = out.view(-1), then out[i] = w: flat gives w no gradient",
+    ),
+    Mutant(
+        "what the op saved is overwritten with its result", WRITING,
+        "if op is not None and any(y.buf is x.buf for y in op.saved):", "if False:",
+        "core/test_engine_writing.py", "x *= w can never be followed by backward()",
+    ),
+    Mutant(
+        "a kept gradient stays with the value before", WRITING,
+        "op.kept, x.op.kept = x.op.kept, None", "pass",
+        "core/test_engine_writing.py", "x.grad is that of x before it was changed",
+    ),
+    Mutant(
+        "a part is put somewhere else", WRITING,
+        '"start": x.offset - root.offset', '"start": 0',
+        "core/test_engine_writing.py", "x[1] += y: the gradient goes to x[0]",
+    ),
+    Mutant(
+        "the result of a replay does not know whose view it is", "tutor/programs/results.py",
+        "made[view]._base = ref(made[root])", "pass",
+        "programs/test_jit_views.py", "y, y[0] of a jitted function: a change of y[0] is lost to y",
     ),
     # ---- the sandbox -----------------------------------------------------------------------------
     Mutant(

@@ -90,7 +90,7 @@ PYTHON_MUTANTS = [
         "a gradient is computed from numbers that were overwritten since",
     ),
     Mutant(
-        "writing does not count as a change", "tutor/core/engine/forward.py",
+        "writing does not count as a change", "tutor/core/engine/writing.py",
         "target.buf.touch()\n        self.call(\"copy\"", "self.call(\"copy\"",
         "core/test_engine.py",
         "x[0] = 1 between forward and backward goes unnoticed",

@@ -19,6 +19,10 @@ def scattered(x, s):
 CASES = [
     Case("gather", lambda x: x.gather(1, T23.to(x.device)), ((2, 4),),
          lambda x: np.take_along_axis(x, t23, 1)),
+    Case("index_add",
+         lambda x, s: x.index_add(1, Tensor([3, 0, 3], device=x.device), s, alpha=2),
+         ((2, 4), (2, 3)), lambda x, s: x + 2 * np.stack(
+             [s[:, 1], s[:, 0] * 0, s[:, 0] * 0, s[:, 0] + s[:, 2]], axis=1)),
     Case("scatter_add", lambda x, s: x.scatter_add(1, T23.to(x.device), s), ((2, 4), (2, 3))),
     Case("index_select", lambda x: x.index_select(0, [2, 0, 2]), ((3, 4),), lambda x: x[[2, 0, 2]]),
     Case("index_select", lambda x: x.T.index_select(1, [0]), ((3, 4),), lambda x: x.T[:, [0]]),

@@ -512,9 +512,9 @@ def test_grad_hooks_and_what_is_kept() -> None:
 
 CHANGES = {
     "tutor/core/tensor.py": [
-        ('"__weakref__", "_grad"', '"__weakref__", "note", "_grad"'),
-        ("t._grad, t.op, t.requires_grad = None, None, False",
-         't._grad, t.op, t.requires_grad, t.note = None, None, False, "new"'),
+        ('"__weakref__", "_base"', '"__weakref__", "note", "_base"'),
+        ("t._base, t._grad, t.op, t.requires_grad = None, None, None, False",
+         't._base, t._grad, t.op, t.requires_grad, t.note = None, None, None, False, "new"'),
     ],
     "tutor/core/op/__init__.py": [
         ('"hooks", "kept"', '"hooks", "remark", "kept"'),

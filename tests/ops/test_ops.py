@@ -105,8 +105,9 @@ ELSEWHERE = {
     "is_floating_point", "isclose", "long", "ndimension", "realize", "reshape_as", "size", "t",
     "to", "type_as", "view_as",
     # tests/methods/test_inplace.py
-    "add_", "assign", "clamp_", "clip_", "copy_", "data", "div_", "fill_", "mul_",
-    "sub_", "zero_",
+    "add_", "assign", "clamp_", "clip_", "copy_", "data", "div_", "exp_", "fill_", "index_add_",
+    "masked_fill_", "mul_", "relu_", "scatter_", "scatter_add_", "sigmoid_", "sub_", "tanh_",
+    "zero_",
 }  # fmt: skip
 
 

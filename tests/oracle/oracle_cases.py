@@ -82,6 +82,20 @@ def added_up(x, shape, axis, step, dilation):
     return torch.zeros(shape, dtype=x.dtype).index_add(axis, at.flatten(), rows)
 
 
+def changed(x, y):
+    z = x * 1
+    z[:, 1:] = y
+    return z * z
+
+
+def changed_under_a_view(x, y):
+    """The row is older than the change: what reads it takes it from z again."""
+    z = x * 1
+    row = z[0]
+    z[:, 1:] *= y
+    return row * row
+
+
 KEY = (slice(None, None, 2), None, 1, ..., slice(0, 3, 2))
 T23, T32 = [[2, 0, 1], [1, 1, 0]], [[2, 0], [1, 1], [0, 2]]
 FREE = [[3, 0, 1], [1, 2, 0]]  # no position twice
@@ -295,6 +309,10 @@ INDEXING = [
          lambda x, s: x.scatter_add(1, i23, s)),
     Case("scatter_add", lambda x, s: x.scatter_add(0, T32, s), ((3, 3), (3, 2)),
          lambda x, s: x.scatter_add(0, i32, s)),
+    Case("index_add", lambda x, s: x.index_add(1, [3, 0, 3], s, alpha=2), ((2, 4), (2, 3)),
+         lambda x, s: x.index_add(1, torch.tensor([3, 0, 3]), s, alpha=2)),
+    Case("put", changed, ((2, 4), (2, 3))),
+    Case("strided", changed_under_a_view, ((2, 4), (2, 3))),
     Case("index_select", lambda x: x.index_select(0, [2, 0, 2]), ((3, 4),),
          lambda x: x.index_select(0, torch.tensor([2, 0, 2]))),
     Case("index_select", lambda x: x.index_select(1, []), ((3, 4),), lambda x: x[:, :0]),

@@ -147,7 +147,7 @@ def test_every_differentiable_op_is_compared():
 
 def test_every_method_and_loss_is_compared():
     functions = vars(tutor.nn.functional)
-    names = METHODS - IN_PLACE  # of the bits of the ops: tests/methods/test_inplace.py
+    names = METHODS - IN_PLACE  # compared in test_oracle_writing.py
     names |= {n for n, f in functions.items() if callable(f) and n.islower() and n != "apply"}
     rows = {case.name for case in CASES}
     missing = {n for n in names if not n.startswith("_") and not of_our_own(n)} - rows - OTHERS

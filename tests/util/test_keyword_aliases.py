@@ -26,7 +26,9 @@ METHODS = {n: getattr(Tensor, n) for n in dir(Tensor) if not n.startswith("_")}
 WITH_AN_AXIS = [n for n, f in METHODS.items() if callable(f) and takes(f, "axis")]
 REST = {
     "gather": ([[0], [1]],), "take_along_axis": ([[0, 0, 0]],), "index_select": ([0],),
-    "scatter": ([[0]], 1.0), "scatter_add": ([[0]], 1.0), "unfold": (2,), "roll": (1,),
+    "scatter": ([[0]], 1.0), "scatter_add": ([[0]], 1.0), "scatter_": ([[0]], 1.0),
+    "scatter_add_": ([[0]], 1.0), "index_add": ([0], [[1.0, 1.0, 1.0]]),
+    "index_add_": ([0], [[1.0, 1.0, 1.0]]), "unfold": (2,), "roll": (1,),
     "split": (1,), "chunk": (2,), "topk": (2,), "repeat": (2,), "repeat_interleave": (2,),
     "cross": ([[0.0], [1.0], [0.0]],), "vecdot": ([[1.0], [2.0]],), "quantile": (0.5,),
     "scatter_reduce": ([[0]], 1.0), "unflatten": ((2, 1),),

@@ -189,12 +189,29 @@ def wrong_operand(op: Any, i: int, wanted: Any) -> DTypeError:
     )
 
 
-def in_place(x: Any, what: str, instead: str) -> GraphError:
-    made = "" if x.op is None else f": {type(x.op).__name__} made this tensor, and may need it"
+def leaf_in_place(itself: bool, what: str) -> GraphError:
     return GraphError(
-        f"{what} where a gradient is wanted",
-        f"the graph cannot see a change in place{made}",
-        instead,
+        f"{what}, in place, where a gradient is wanted",
+        f"{'it is' if itself else 'it shares the memory of'} a leaf that requires a gradient",
+        "change a copy: x = x.copy(); to change a parameter by hand, do it under no_grad()",
+    )
+
+
+def scattered_root(root: Any, what: str) -> GraphError:
+    return GraphError(
+        f"{what}, in place, of a part of a tensor of shape {root.shape}",
+        f"that tensor is not laid out row by row: its strides are {root.strides}",
+        "take the part from a copy: x = x.contiguous()",
+    )
+
+
+def root_is_gone(x: Any) -> GraphError:
+    line = f", at {x.buf.changed_at[0]}:{x.buf.changed_at[1]}" if x.buf.changed_at else ""
+    return GraphError(
+        f"an op that reads a view of shape {x.shape}",
+        f"its memory has been changed in place since{line}, and the tensor it was taken from is "
+        "gone, so that the graph cannot follow",
+        "keep that tensor in a variable, or take the view after the change",
     )
 
 

@@ -34,7 +34,7 @@ class TensorBase(array_like.IsTensor):
     """The base of every Tensor: its data, its layout and its place in the graph."""
 
     __slots__ = (
-        "__weakref__", "_grad", "_hooks", "buf",
+        "__weakref__", "_base", "_grad", "_hooks", "buf",
         "offset", "op", "requires_grad", "shape", "strides",
     )  # fmt: skip
     buf: Buffer
@@ -43,6 +43,7 @@ class TensorBase(array_like.IsTensor):
     offset: int  # the position of the first element
     requires_grad: bool
     op: Any  # the Op that made it, as a node of the graph; None for a leaf
+    _base: Any  # a weak reference to the tensor of which this is a view; None if it is none
     _grad: Any
     _hooks: list[Callable[[Any], Any]]  # only set if there are any
     public: ClassVar[type[Any]]  # the class of every result: Tensor registers itself here
@@ -82,7 +83,7 @@ class TensorBase(array_like.IsTensor):
         if not isinstance(data, Buffer) and self.numel() != len(self.buf):
             layout.fill_in(self.shape, len(self.buf))  # raises, naming both sizes
         layout.check_inside(self.shape, self.strides, offset, len(self.buf))
-        self._grad = self.op = None
+        self._base = self._grad = self.op = None
         self.requires_grad = False
         if requires_grad:
             self.requires_grad_()
@@ -93,7 +94,7 @@ class TensorBase(array_like.IsTensor):
         t: Self = object.__new__(TensorBase.public)
         t.buf, t.shape, t.offset = buf, shape, offset
         t.strides = layout.contiguous_strides(shape) if strides is None else strides
-        t._grad, t.op, t.requires_grad = None, None, False
+        t._base, t._grad, t.op, t.requires_grad = None, None, None, False
         return t
 
     def alias(self) -> Self:

@@ -263,6 +263,7 @@ take_along_axis = function(Tensor.take_along_axis)
 scatter = function(Tensor.scatter)
 scatter_add = function(Tensor.scatter_add)
 scatter_reduce = function(Tensor.scatter_reduce)
+index_add = function(Tensor.index_add)
 index_select = function(Tensor.index_select)
 masked_select = function(Tensor.masked_select)
 nonzero = function(Tensor.nonzero)
@@ -282,7 +283,7 @@ __all__ = [
     "flatten", "flip", "floor", "floor_divide", "fmod",
     "gather", "ge", "gelu", "glu", "gt",
     "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "histc", "hypot",
-    "index_select", "inner", "isclose", "isfinite", "isinf", "isnan",
+    "index_add", "index_select", "inner", "isclose", "isfinite", "isinf", "isnan",
     "kron",
     "le", "leaky_relu", "lerp", "log", "log1p", "log2", "log10", "log_softmax", "logaddexp",
     "logcumsumexp", "logical_and", "logical_not", "logical_or", "logical_xor", "logsigmoid",

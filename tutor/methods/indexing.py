@@ -17,8 +17,7 @@ from tutor._util.typing import Key, TensorLike
 from tutor.core.engine import apply, engine
 from tutor.dtype import int64
 from tutor.errors import DTypeError, ShapeError
-from tutor.methods import selection, views
-from tutor.methods.inplace import check_in_place
+from tutor.methods import create, inplace, selection, views
 from tutor.methods.operators import T
 
 REDUCE = ("sum", "prod", "mean", "amax", "amin")
@@ -27,13 +26,32 @@ BY = {"add": "sum", "multiply": "prod"}  # what `scatter` calls them
 
 def assign(self: T, key: Key, value: TensorLike) -> None:
     """`x[key] = value`"""
-    instead = "use where(cond, a, b), or make the change under no_grad() or on a .detach()"
-    check_in_place(self, "t[...] = value", instead, value)
+    follow = inplace.is_followed(self, value)
     engine.check_writable(self)
     if index_parsing.is_basic(key):
-        engine.write(self[key], value)
+        part = self.detach()[key]
+        if follow:
+            inplace.put(self, part, value, "x[key] = value")
+        else:
+            engine.write(part, value)
+    elif follow:
+        _put(self, key, value)
     else:
         selection.assign(self, key, value)
+
+
+def _put(self: T, key: Key, value: TensorLike) -> None:
+    """`x[key] = value` with arrays as keys, in a graph."""
+    order = create.arange(type(self), self.numel(), device=self.buf.device)
+    at: T = order.reshape(self.shape)[key]
+    values = inplace.fitted(value, at, self.dtype)
+
+    def written(x: T) -> T:
+        flat = (views.flatten(x), views.flatten(at), views.flatten(values))
+        made: T = apply("scatter", *flat, axis=0).reshape(self.shape)
+        return made
+
+    inplace.overwrite(self, written, "x[key] = value", "where(mask, value, x)", values)
 
 
 def take_along_axis(self: T, index: TensorLike, axis: int = -1) -> T:
@@ -68,6 +86,30 @@ def scatter(self: T, axis: int, index: TensorLike, src: TensorLike, reduce: str 
 def scatter_add(self: T, axis: int, index: TensorLike, src: TensorLike) -> T:
     """self with src[..., i, ...] added at [..., index[..., i, ...], ...] along axis."""
     return apply("scatter_add", self, *_source(self, index, src), axis=axis)
+
+
+def index_add(self: T, axis: int, index: TensorLike, source: TensorLike, *, alpha: float = 1) -> T:
+    """self with alpha * source[..., i, ...] added at [..., index[i], ...] along axis: row by row,
+    for a 1-D index, what `scatter_add` does number by number."""
+    a = layout.axis_of(axis, self.ndim or 1)
+    at = index if is_tensor(index) else self.wrap(index, None)
+    rows = source if is_tensor(source) else self.wrap(source, self.dtype)
+    if at.ndim > 1 or rows.ndim != self.ndim:
+        raise ShapeError(
+            f"index_add into shape {self.shape}, with an index of shape {at.shape}",
+            f"the source has shape {rows.shape}",
+            "give a 1-D index, and a source with the axes of the tensor",
+        )
+    ahead, behind = (1,) * a, (1,) * (rows.ndim - 1 - a)
+    each = at.reshape((*ahead, -1, *behind)).expand(rows.shape)
+    added = rows if alpha == 1 else rows * alpha
+    if added.dtype is not self.dtype:
+        raise DTypeError(
+            f"index_add into {self.dtype.name}",
+            f"alpha * source is {added.dtype.name}",
+            f"cast it: index_add(axis, index, (alpha * source).cast(tutor.{self.dtype.name}))",
+        )
+    return scatter_add(self, axis, each, added)
 
 
 def scatter_reduce(

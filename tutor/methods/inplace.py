@@ -2,22 +2,24 @@
 
 The numbers change; the tensor keeps its shape, its dtype and its memory, which its views share.
 `x += y` gives the bits of `x + y`. Every change is counted, so a graph that saved the old numbers
-notices it. No change is recorded: if x or y requires a gradient, it is refused, and the remedy is
-`x = x + y`. Under `no_grad()` this is how parameters are updated.
+notices it. Where a gradient is wanted, the change becomes part of the graph, and x the result of an
+op (tutor/core/engine/writing.py); only a leaf that requires a gradient is refused. Under
+`no_grad()` the graph does not see the change: this is how parameters are updated.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from tutor._storage.array_like import is_number, is_tensor
 from tutor._storage.layout import Shape
-from tutor._util import error_messages
 from tutor._util.twins import change
 from tutor._util.typing import TensorLike
 from tutor.core.engine import engine
 from tutor.core.engine.grad_mode import is_grad_enabled
+from tutor.core.engine.writing import walk_of
 from tutor.core.op import OPS
 from tutor.core.tensor import TensorBase
 from tutor.dtype import DType
@@ -25,8 +27,8 @@ from tutor.errors import DTypeError, ShapeError
 from tutor.methods import elementwise
 from tutor.methods.operators import T
 
+F = TypeVar("F", bound=Callable[..., Any])
 KINDS = ("bool", "uint", "int", "float")  # a dtype can hold its own kind and the earlier ones
-NEW = "which makes a new tensor; to change a parameter by hand, do it under no_grad()"
 
 
 def operator(name: str, sign: str) -> Callable[[T, TensorLike], T]:
@@ -36,28 +38,46 @@ def operator(name: str, sign: str) -> Callable[[T, TensorLike], T]:
     def operator(self: T, other: TensorLike) -> T:
         if change(name, self, other):  # the native twin of the lines below, for simple cases
             return self
-        check_in_place(self, what, f"write {instead}, {NEW}", other)
+        follow = is_followed(self, other)
         op = OPS[name](self, other)
         engine.bring_together(op)
         check_fits(self, op.infer(*op.inputs), what, instead)
-        engine.run_into(op, self)
+        if follow:
+            engine.change(op, self, what)
+        else:
+            engine.run_into(op, self)
         return self
 
     return operator
 
 
 def matmul(self: T, other: TensorLike) -> T:
-    check_in_place(self, "x @= y", f"write x = x @ y, {NEW}", other)
-    product = self @ other  # read as a whole, before anything is written
-    check_fits(self, (product.shape, product.dtype), "x @= y", "x = x @ y")
-    engine.write(self, product)
-    return self
+    return overwrite(self, lambda x: x @ other, "x @= y", "x = x @ y", other)
 
 
-def check_in_place(x: TensorBase, what: str, instead: str, value: TensorLike | None = None) -> None:
-    """Raise GraphError if grad mode is on and the tensor or the value requires a gradient."""
-    if is_grad_enabled() and (x.requires_grad or getattr(value, "requires_grad", False)):
-        raise error_messages.in_place(x, what, instead)
+def is_followed(x: TensorBase, value: TensorLike | None = None) -> bool:
+    """Is a change of x by that value to become part of a graph?"""
+    if not is_grad_enabled():
+        return False
+    given = [t for t in (x, value) if is_tensor(t)]
+    engine.renew(*given)
+    return any([t.requires_grad for t in given])
+
+
+def overwrite(
+    x: T, made: Callable[[T], T], what: str, instead: str, *values: TensorLike | None
+) -> T:
+    """`x[...] = made(x)`, read as a whole before anything is written."""
+    if not any([is_followed(x, value) for value in values or (None,)]):
+        result = made(x)
+        check_fits(x, (result.shape, result.dtype), what, instead)
+        engine.write(x, result)
+        return x
+    engine.check_rewritable(x, what)
+    result = made(x.copy())  # some of whose numbers are saved, perhaps
+    check_fits(x, (result.shape, result.dtype), what, instead)
+    engine.become(x, result, what)
+    return x
 
 
 def check_fits(x: TensorBase, result: tuple[Shape, DType], what: str, instead: str) -> None:
@@ -78,9 +98,29 @@ def check_fits(x: TensorBase, result: tuple[Shape, DType], what: str, instead: s
 
 
 def _overwrite(x: T, value: TensorLike, what: str) -> T:
-    check_in_place(x, what, "make the change under no_grad()", value)
-    engine.write(x, value)
+    if is_followed(x, value):
+        put(x, x, value, what)
+    else:
+        engine.write(x, value)
     return x
+
+
+def put(x: Any, part: Any, value: TensorLike, what: str) -> None:
+    """`part[...] = value` in a graph, for a view of x."""
+    if is_tensor(value) and walk_of(value) == walk_of(part):
+        return  # itself: `x[0] += y` ends with x[0] = x[0]
+    engine.put(x, part, fitted(value, part, x.dtype), what)
+
+
+def fitted(value: TensorLike, to: TensorBase, dtype: DType) -> Any:
+    """The value as a Tensor of that dtype, on the device and in the shape of `to`."""
+    source: Any = value
+    if not is_tensor(value):  # a number must fit, an array is cast
+        source = to.wrap(value, dtype if is_number(value) else None)
+    source = source.to(to.buf.device).cast(dtype)
+    while len(source.shape) > len(to.shape) and source.shape[0] == 1:  # as in NumPy
+        source = source[0]
+    return source.expand(to.shape)
 
 
 def _times(x: TensorBase, y: Any, alpha: float) -> Any:
@@ -133,11 +173,21 @@ def copy_(self: T, source: TensorLike) -> T:
 
 def clamp_(self: T, min: TensorLike | None = None, max: TensorLike | None = None) -> T:
     """x = x.clip(min, max), in place."""
-    check_in_place(self, "x.clamp_(min, max)", f"write x = x.clip(min, max), {NEW}")
-    clipped = elementwise.clip(self, min, max)
-    check_fits(self, (clipped.shape, clipped.dtype), "x.clamp_", "x = x.clip(min, max)")
-    engine.write(self, clipped)
-    return self
+    clip: Callable[[T], T] = lambda x: elementwise.clip(x, min, max)  # noqa: E731
+    return overwrite(self, clip, "x.clamp_(min, max)", "x = x.clip(min, max)", min, max)
+
+
+def over(make: F, name: str) -> F:
+    """The method `x.name_(...)`: x = x.name(...), in place."""
+
+    @functools.wraps(make)
+    def method(self: T, *args: Any, **kwargs: Any) -> T:
+        values: list[Any] = [v for v in (*args, *kwargs.values()) if is_tensor(v)]
+        made = lambda x: make(x, *args, **kwargs)  # noqa: E731
+        return overwrite(self, made, f"x.{name}_(...)", f"x = x.{name}(...)", self, *values)
+
+    method.__doc__ = f"x = x.{name}(...), in place."
+    return cast(F, method)
 
 
 def assign(self: T, value: TensorLike) -> T:

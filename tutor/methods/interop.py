@@ -171,12 +171,12 @@ def text(self: Operators) -> str:
 def parts(self: Operators, protocol: Any) -> tuple[Any, ...]:
     """How `copy` and `pickle` take a tensor apart: its class and all its attributes, including
     those of a subclass. So `copy.copy` shares the Buffer; `copy.deepcopy` and pickle copy it
-    whole, once for all its views that are copied together. `.grad` is copied as well, a graph
-    and hooks are not: the copy of an op's result is a leaf."""
+    whole, once for all its views that are copied together. `.grad` is copied as well, a graph,
+    hooks and what it is a view of are not: the copy of an op's result, or of a view, is a leaf."""
     bounds_checks.read(self, "a copy of a Tensor")
     parts: Any = object.__reduce_ex__(self, 2)  # a str would name a global: never for a Tensor
     make, args, state, *others = parts
     if isinstance(state, tuple):  # (__dict__ or None, slots), unless a subclass has its own
         kept = {name: value for name, value in state[1].items() if name != "_hooks"}
-        state = state[0], {**kept, "op": None}
+        state = state[0], {**kept, "op": None, "_base": None}
     return make, args, state, *others

@@ -204,6 +204,7 @@ class Tensor(Operators):
     scatter = indexing.scatter
     scatter_add = indexing.scatter_add
     scatter_reduce = indexing.scatter_reduce
+    index_add = indexing.index_add
     masked_select = indexing.masked_select
     nonzero = indexing.nonzero
 
@@ -221,6 +222,15 @@ class Tensor(Operators):
     add_, sub_, mul_, div_ = inplace.add_, inplace.sub_, inplace.mul_, inplace.div_
     zero_, fill_, copy_ = inplace.zero_, inplace.fill_, inplace.copy_
     clamp_ = clip_ = inplace.clamp_
+    relu_, sigmoid_ = (
+        inplace.over(Operators.relu, "relu"),
+        inplace.over(Operators.sigmoid, "sigmoid"),
+    )
+    tanh_, exp_ = inplace.over(Operators.tanh, "tanh"), inplace.over(Operators.exp, "exp")
+    masked_fill_ = inplace.over(elementwise.masked_fill, "masked_fill")
+    index_add_ = inplace.over(indexing.index_add, "index_add")
+    scatter_ = inplace.over(indexing.scatter, "scatter")
+    scatter_add_ = inplace.over(indexing.scatter_add, "scatter_add")
     assign = inplace.assign
 
     @property

@@ -65,13 +65,14 @@ def load_state_dict(model: object, state: Mapping[str, TensorLike], strict: bool
             f"{checks.said(state)}",
             "give a dict of Tensors by name",
         )
-    first: dict[int, str] = {}  # of the names that a Tensor has in the model, one that is found
-    for name in own.keys() & found.keys():
+    both = [name for name in own if name in found]
+    first: dict[int, str] = {}  # of the names that a Tensor has in the model, the first one found
+    for name in both:
         first.setdefault(id(own[name]), name)
     missing = sorted(n for n in own.keys() - found.keys() if id(own[n]) not in first)
     extra = sorted(found.keys() - own.keys())
-    extra += [n for n in own.keys() & found.keys() if not alike(found, n, first[id(own[n])])]
-    wrong = [n for n in own.keys() & found.keys() if own[n].shape != found[n].shape]
+    extra += [n for n in both if not alike(found, n, first[id(own[n])])]
+    wrong = [n for n in both if own[n].shape != found[n].shape]
     if (strict and (missing or extra)) or wrong:
         shapes = "; ".join(f"{n} is {found[n].shape} there, {own[n].shape} here" for n in wrong)
         raise DataError(
@@ -79,7 +80,7 @@ def load_state_dict(model: object, state: Mapping[str, TensorLike], strict: bool
             f"missing: {missing or 'none'}; not in the model: {extra or 'none'}; {shapes}",
             "build the model with the sizes it was saved with",
         )
-    for name in own.keys() & found.keys():
+    for name in both:
         own[name].assign(found[name])
     return Loaded(missing, extra)
 

@@ -20,6 +20,7 @@ from tutor.ops import (  # noqa: F401 - each enters its classes into OPS
     reduce,
     scan,
     smooth,
+    strided,
     transfer,
     window,
 )

@@ -85,10 +85,10 @@ def things() -> dict[str, Any]:
     return {
         "tensor": blank,
         "tensor_slots": (
-            "buf", "shape", "strides", "offset", "_grad", "op", "requires_grad", "_hooks",
+            "buf", "shape", "strides", "offset", "_grad", "op", "requires_grad", "_hooks", "_base",
         ),
         "buffer": buf,
-        "buffer_slots": ("dtype", "version"),
+        "buffer_slots": ("dtype", "version", "rewritten"),
         "node": Op(),
         "node_slots": (
             "_edges", "params", "saved", "states", "serial", "needs", "shape", "dtype", "device",

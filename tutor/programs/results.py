@@ -6,7 +6,9 @@ import operator
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Container, Sequence
 from typing import Any
+from weakref import ref
 
+from tutor.core.engine.writing import root_of
 from tutor.errors import RecordError
 from tutor.methods.tensor import Tensor
 from tutor.programs.kinds import PLAIN, is_dataclass, members
@@ -39,6 +41,34 @@ def taken_apart(
         "a replay can give Tensors, numbers, texts, and lists, tuples and dicts of them",
         "return the Tensors that it is made of, and make it outside",
     )
+
+
+def with_roots(
+    results: Sequence[Any], known: Container[int], handed_out: list[Any],
+    rebuild: Callable[[Sequence[Any]], Any],
+) -> Callable[[Sequence[Any]], Any]:  # fmt: skip
+    """`rebuild`, with each result that is a view told which other result it is a view of, or which
+    Tensor that was there before (by id in `known`): a change of it in place is one of that tensor.
+    Such Tensors are appended to `handed_out`, which begins with the results."""
+    at, views = {id(t): i for i, t in reversed(list(enumerate(results)))}, []
+    for i, t in enumerate(results):
+        root = root_of(t)
+        if root is t or id(t) in known:
+            continue
+        if id(root) not in at and id(root) in known:
+            at[id(root)] = len(handed_out)
+            handed_out.append(root)
+        if id(root) in at:
+            views.append((i, at[id(root)]))
+    if not views:
+        return rebuild
+
+    def rebuilt(made: Sequence[Any]) -> Any:
+        for view, root in views:
+            made[view]._base = ref(made[root])
+        return rebuild(made)
+
+    return rebuilt
 
 
 def _parts(value: Any) -> list[Any] | None:

@@ -36,7 +36,7 @@ from tutor.programs.passes import improved, saved
 from tutor.programs.ran import Ran, uncollected
 from tutor.programs.record import Recorder
 from tutor.programs.replay import check_apart
-from tutor.programs.results import taken_apart
+from tutor.programs.results import taken_apart, with_roots
 from tutor.programs.source.compiled_runner import Road
 from tutor.random import stream
 
@@ -233,6 +233,7 @@ def _trace(
         there_now = [*arguments, *(p.value for p in moving.places)]
         known = known_to(there_now, moving)
         is_known = lambda t: known.get(id(t))  # noqa: E731
+        rebuild = with_roots(results, known, handed_out, rebuild)
         walked = ended(results, began)
         graph = graph_of(
             results,

@@ -37,12 +37,13 @@ class Buffer(Arithmetic):
     For arithmetic like `p.buf.data -= 0.01 * p.grad.buf.data` see tutor/core/buffer/arithmetic.py.
     """
 
-    __slots__ = ("changed_at", "dtype", "version")
+    __slots__ = ("changed_at", "dtype", "rewritten", "version")
     memory: Any  # a Memory, or the promise of one, on some device
     device: str  # the device of that memory
     dtype: DType
     version: int  # counts in-place changes, so that stale saved values can be detected
     changed_at: tuple[str, int] | None  # file and line of the latest change
+    rewritten: int  # the serial of the latest Op of a graph that has changed it in place, or 0
 
     def __new__(cls, data: TensorLike, *, dtype: DTypeLike | None = None) -> Buffer:
         wanted = None if dtype is None else dtypes.of(dtype)
@@ -59,7 +60,8 @@ class Buffer(Arithmetic):
     def over(cls, memory: Any, dtype: DType) -> Buffer:
         """A Buffer of `dtype` over `memory`, which may be a promise."""
         self: Buffer = object.__new__(cls)
-        self.memory, self.dtype, self.version, self.changed_at = memory, dtype, 0, None
+        self.memory, self.dtype, self.changed_at = memory, dtype, None
+        self.version = self.rewritten = 0
         return self
 
     @classmethod

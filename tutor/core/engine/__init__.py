@@ -6,6 +6,8 @@ kernel calls of a process pass through), and *remember* the Op if a gradient may
 
 Backward, `backward` (backward.py): visit the recorded Ops newest first, hand each the gradient of
 its result, and pass on the gradients it returns, down to the leaves. The Engine has no formulas.
+
+In place, `write` (writing.py): overwrite numbers, and have the graph follow.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from tutor._storage import bounds_checks
 from tutor._util import twins
 from tutor._util.typing import Nested, Number, TensorLike
 from tutor.core.engine.backward import Backward
-from tutor.core.engine.forward import Forward
+from tutor.core.engine.writing import Writing
 from tutor.core.op import OPS, Op
 from tutor.core.tensor import TensorBase
 from tutor.errors import unknown
@@ -24,7 +26,7 @@ from tutor.errors import unknown
 T = TypeVar("T", bound=TensorBase)
 
 
-class Engine(Forward, Backward):
+class Engine(Writing, Backward):
     """The one `engine` of a process."""
 
 

@@ -1,18 +1,18 @@
-"""The Engine forward: run an Op, remember it, write in place."""
+"""The Engine forward: run an Op and remember it."""
 
 from __future__ import annotations
 
 import itertools
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from tutor import dtype as dtypes
-from tutor._storage import bounds_checks
 from tutor._storage.array_like import is_number, is_tensor
-from tutor._storage.device_memory import common, is_constant
+from tutor._storage.device_memory import common
 from tutor._util import error_messages
-from tutor._util.typing import TensorLike, Walked
+from tutor._util.typing import Walked
 from tutor.backends.shape_rules import counted_axis
 from tutor.backends.step import NONE, Step, emit
 from tutor.core.buffer import Buffer
@@ -23,11 +23,13 @@ from tutor.core.tensor import TensorBase
 from tutor.dtype import DType
 
 serials = itertools.count()
-walk_of = operator.attrgetter("buf", "shape", "strides", "offset")
+rewritten = operator.attrgetter("buf.rewritten")
 
 
 class Forward:
     """The part of Engine that runs Ops."""
+
+    renew: Callable[..., None]  # takes outdated views again: writing.py
 
     def run(self, op: Op) -> Any:
         """Execute `op` and return its result: prepare, emit, remember."""
@@ -65,6 +67,8 @@ class Forward:
     def remember(self, op: Op, out: TensorBase) -> TensorBase:
         """Make `op` the graph node of `out`, if a graph is wanted."""
         inputs = op.inputs  # for the observers; a recorded op has edges instead
+        if any(map(rewritten, inputs)) and is_grad_enabled():
+            self.renew(*inputs)
         needs = tuple([x.requires_grad for x in inputs])
         if True in needs:
             graph = op.differentiable and out.buf.dtype.is_float and is_grad_enabled()
@@ -79,49 +83,6 @@ class Forward:
     def call(self, kernel: str, dtype: DType, out: Walked, *ins: Walked, **params: Any) -> None:
         """Run one kernel by name, for an op that has several."""
         emit(Step(kernel, dtype, out, ins, params))
-
-    def write(self, target: TensorBase, value: TensorLike) -> None:
-        """`target[...] = value` in place, cast and broadcast to fit. No graph records it."""
-        self.check_writable(target)
-        source: Any = value
-        if not is_tensor(value):  # a number must fit, an array is cast
-            source = target.wrap(value, target.buf.dtype if is_number(value) else None)
-        bounds_checks.fits(source, "a value to be written into a Tensor")
-        if walk_of(source) == walk_of(target):  # itself: `t[0] += 1` ends with t[0] = t[0]
-            return
-        if source.buf.overlaps(target.buf):  # read all before writing any
-            source = source.copy()
-        source = source.alias().cast(target.buf.dtype)
-        if source.buf.device != target.buf.device and not is_constant(source):
-            source = OPS["transfer"](source, device=target.buf.device).apply()
-        while len(source.shape) > len(target.shape) and source.shape[0] == 1:  # as in NumPy
-            source = source[0]
-        source = source.expand(target.shape)
-        target.buf.touch()
-        self.call("copy", target.buf.dtype, target, source)
-
-    def run_into(self, op: Op, target: TensorBase) -> None:
-        """Execute the elementwise `op` and write its result to `target`, which has its shape."""
-        self.check_writable(target)
-        dtype, inputs = target.buf.dtype, op.inputs
-        common(op.name, inputs)
-        # Write straight into target, unless that overwrites a number still to be read. (Floats
-        # only: an integer kernel may fail halfway, as division by 0 does.)
-        if dtype.is_float and inputs[op.key].buf.dtype is dtype and all(
-            walk_of(x) == walk_of(target) or not x.buf.overlaps(target.buf) for x in inputs
-        ):  # fmt: skip
-            target.buf.touch()
-            walks = op.form.walks or (lambda _shape, ins, _params: ins)
-            self.call(op.kernel, dtype, target, *walks(target.shape, inputs, op.params))
-        else:
-            self.write(target, op.apply())
-
-    @staticmethod
-    def check_writable(target: TensorBase) -> None:
-        """Raise if two elements share one place in memory, or if the memory is read-only."""
-        bounds_checks.check_writable(target, "to write into a Tensor")
-        if getattr(target.buf.memory, "readonly", False):
-            raise error_messages.read_only(target)
 
     def bring_together(self, op: Op) -> None:
         """Turn all operands into Tensors, and promote those from `promotes` on to one dtype.

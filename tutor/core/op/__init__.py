@@ -150,7 +150,9 @@ class Op(Edges):
         while (found := self.layout(x, **params)) is None:
             x = OPS["copy"](x).apply()
             self.inputs = (x,)
-        return x.over(x.buf, *found)
+        view = x.over(x.buf, *found)
+        view._base = x._base if x._base and x._base() is not None else weakref.ref(x)
+        return view
 
     def finish(self, out: Any) -> Any:
         """The result to return, made from the Tensor that the kernel has filled."""

@@ -80,8 +80,18 @@ class Class {
 };
 
 // The slots, in the order in which tutor/ops/native.py names them.
-enum TensorSlot { T_BUF, T_SHAPE, T_STRIDES, T_OFFSET, T_GRAD, T_OP, T_REQUIRES_GRAD, T_HOOKS };
-enum BufferSlot { B_DTYPE, B_VERSION };
+enum TensorSlot {
+    T_BUF,
+    T_SHAPE,
+    T_STRIDES,
+    T_OFFSET,
+    T_GRAD,
+    T_OP,
+    T_REQUIRES_GRAD,
+    T_HOOKS,
+    T_BASE
+};
+enum BufferSlot { B_DTYPE, B_VERSION, B_REWRITTEN };
 enum ConstantSlot { C_SHAPE, C_DTYPE, C_DEVICE, C_RESULT };
 enum NodeSlot {
     N_EDGES,

@@ -80,7 +80,10 @@ bool Run::change(bool* done) {
     if (!info_->kernel || count_ != 2 || !is_tensor(target) || !is_kept(target) ||
         PyDict_GET_SIZE(given.watches))
         return true;
-    if (requires_grad(target) || (is_tensor(ins_[1]) && requires_grad(ins_[1]))) {
+    auto may_have_graph = [](PyObject* x) {
+        return is_tensor(x) && (requires_grad(x) || may_be_outdated(x));
+    };
+    if (may_have_graph(target) || may_have_graph(ins_[1])) {
         const int recording = is_recording();
         if (recording) return recording > 0;
     }

@@ -209,13 +209,6 @@ PyObject* device_of(PyObject* tensor) {
                                 : Py_NewRef(given.host);
 }
 
-// A weak reference to a Tensor. The collector need not see it, for it keeps nothing alive.
-PyObject* weakly(PyObject* tensor) {
-    PyObject* reference = PyWeakref_NewRef(tensor, nullptr);
-    if (reference) PyObject_GC_UnTrack(reference);
-    return reference;
-}
-
 // Whether there is one number in its memory.
 bool is_one_number(PyObject* tensor) {
     PyObject* memory = reinterpret_cast<Holder*>(part(tensor, T_BUF))->memory;

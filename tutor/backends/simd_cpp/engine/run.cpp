@@ -153,6 +153,18 @@ bool Run::walk(View view, const Walk& x, Walk* z) const {
     }
 }
 
+namespace {
+
+// A weak reference to the Tensor of which a view of x is a view: to that of x, while it exists.
+PyObject* base_of(PyObject* x) {
+    PyObject* base = part(x, T_BASE);
+    const bool exists =
+        base && PyWeakref_CheckRef(base) && PyWeakref_GetObject(base) != Py_None;
+    return exists ? Py_NewRef(base) : weakly(x);
+}
+
+}  // namespace
+
 // A view over the operand's Buffer, or over a copy if no strides can walk it that way.
 bool Run::run_view(Ref* out) {
     if (count_ != 1 || !is_tensor(ins_[0])) return false;
@@ -167,7 +179,9 @@ bool Run::run_view(Ref* out) {
         if (!walk_of(copied, &x) || !walk(info_->view, x, &z)) return false;
     }
     *out = Ref(tensor_over(part(ins_[0], T_BUF), z.ndim, z.shape, z.strides, z.offset, ins_[0]));
-    return bool(*out);
+    PyObject* base = *out ? base_of(ins_[0]) : nullptr;
+    if (base) given.tensor.put(out->get(), T_BASE, base);
+    return base != nullptr;
 }
 
 // Zeros, with the operand written into a view of them: two kernels.
@@ -239,6 +253,9 @@ PyObject* Run::result() {
     Ref out;
     if (info_->kernel && is_noted()) return for_python_ = true, nullptr;
     if (count_ < info_->least || count_ > info_->most) return nullptr;
+    for (int i = 0; i < count_; ++i) {
+        if (is_tensor(ins_[i]) && may_be_outdated(ins_[i])) return for_python_ = true, nullptr;
+    }
     if (info_->casts && PyDict_GET_SIZE(given.casting) && !autocast()) return nullptr;
     if (!bring_together()) return nullptr;
     if (!is_settled() && (!settle(&out) || out)) return out.release();

@@ -57,6 +57,12 @@ bool walk_of(PyObject* tensor, Walk* walk) {
     return read_walk(part(tensor, T_SHAPE), part(tensor, T_STRIDES), part(tensor, T_OFFSET), walk);
 }
 
+PyObject* weakly(PyObject* tensor) {
+    PyObject* reference = PyWeakref_NewRef(tensor, nullptr);
+    if (reference) PyObject_GC_UnTrack(reference);
+    return reference;
+}
+
 PyObject* tensor_over(PyObject* buf, int ndim, const int64_t* shape, const int64_t* strides,
                       int64_t offset, PyObject* like) {
     const Class& made = given.tensor;

@@ -42,6 +42,17 @@ inline bool are_together(PyObject* one, PyObject* other) {
 // Whether all parts of a Tensor are there: a slot may have been emptied.
 bool is_whole(PyObject* tensor);
 
+// Whether it is a view of memory that a graph has changed in place: tutor/core/engine/writing.py.
+inline bool may_be_outdated(PyObject* tensor) {
+    static PyObject* const never = PyLong_FromLong(0);  // small numbers exist once
+    PyObject *base = part(tensor, T_BASE), *buf = part(tensor, T_BUF);
+    return base && base != Py_None && buf && given.buffer.has(buf) &&
+           given.buffer.at(buf, B_REWRITTEN) != never;
+}
+
+// A weak reference to a Tensor. The collector need not see it, for it keeps nothing alive.
+PyObject* weakly(PyObject* tensor);
+
 // Whether any hook is called with its gradient.
 inline bool has_hooks(PyObject* tensor) {
     PyObject* hooks = part(tensor, T_HOOKS);
