@@ -169,7 +169,7 @@ def test_an_arena_is_free_as_a_whole() -> None:
     memory.trim()
     buffers = [Memory(n, 1, "B") for n in (1, 64, 65, 1000)]
     steps = [b.address - a.address for a, b in pairwise(buffers)]
-    assert steps == [64, 64, 128]
+    assert steps == [128, 128, 192]  # before each block are 64 bytes, for what the arena notes
     first = buffers[0].address
     del buffers[:3]
     assert memory.stats().held == 0
@@ -179,12 +179,114 @@ def test_an_arena_is_free_as_a_whole() -> None:
     large, small = Memory(2 * CHUNK, 1, "B"), Memory(5, 1, "B")  # neither fits beside the other
     assert memory.stats().held == 0
     del large
-    assert memory.stats().held == 0  # it went at once; the chunk of `small` is the one in use
+    assert memory.stats().held == 2 * CHUNK + 128  # idle; the chunk of `small` is the one in use
     del small
-    assert memory.trim() == CHUNK
+    assert memory.trim() == 3 * CHUNK + 128
     memory.configure(limit=CHUNK - 1)
     Memory(5, 1, "B")
     assert memory.stats().held == 0
+
+
+@native_only
+def test_an_arena_goes_on_behind_the_last_block_in_use() -> None:
+    """In whatever order the others were released: memory that is still in the caches."""
+    memory.configure(policy="arena", limit=2**30)
+    memory.trim()
+    kept, *others = [Memory(n, 1, "B") for n in (100, 1, 5000, 64, 300)]
+    first = others[0].address
+    for place in (1, 0, 0):  # the last one stays
+        del others[place]
+        assert Memory(1, 1, "B").address == others[-1].address + 320 + 64
+    del others
+    assert Memory(1, 1, "B").address == first
+    del kept
+
+
+@native_only
+def test_idle_chunks_are_used_again_up_to_the_limit() -> None:
+    memory.configure(policy="arena", limit=3 * CHUNK)
+    memory.trim()
+    half = CHUNK // 2
+    before = memory.stats()
+    for _ in range(5):
+        blocks = [Memory(half, 1, "B") for _ in range(3)]  # each chunk has room for one
+        del blocks
+    assert difference(before).misses == 3
+    assert memory.stats().held == 3 * CHUNK
+    memory.configure(limit=CHUNK)
+    assert memory.stats().held == CHUNK
+    blocks = [Memory(half, 1, "B") for _ in range(3)]
+    del blocks
+    assert memory.stats().held == CHUNK
+    assert memory.trim() == CHUNK
+
+
+@native_only
+def test_a_step_between_mark_and_reset_has_the_same_memory_each_time() -> None:
+    memory.configure(policy="arena", limit=2**30)
+    memory.trim()
+    lasting, places, misses = [Memory(8, 1, "B")], [], []
+    for _ in range(4):
+        before, start = memory.stats(), memory.mark()
+        blocks = [Memory(n, 1, "B") for n in (100, 5000, 2 * CHUNK, 64)]
+        places.append([block.address for block in blocks])
+        inner = memory.mark()
+        inside = Memory(10, 1, "B")
+        with pytest.raises(DomainError, match="1 blocks that were made since the mark are in use"):
+            memory.reset(inner)
+        del inside
+        memory.reset(inner)
+        with pytest.raises(DomainError, match="no such mark is open"):
+            memory.reset(inner)
+        with pytest.raises(DomainError, match="4 blocks"):
+            memory.reset(start)
+        del blocks
+        memory.reset(start)
+        misses.append(difference(before).misses)
+        lasting.append(Memory(8, 1, "B"))
+    assert places[1:] == [places[1]] * 3 and misses[1:] == [0, 0, 0] and misses[0] > 0
+    assert [b.address - a.address for a, b in pairwise(lasting)] == [128] * 4
+
+
+@native_only
+def test_what_was_made_before_a_mark_may_go_after_it() -> None:
+    memory.configure(policy="arena", limit=2**30)
+    memory.trim()
+    old = Memory(100, 1, "B")
+    first = old.address
+    start = memory.mark()
+    new = Memory(100, 1, "B")
+    assert abs(new.address - first) > 1000
+    del old
+    memory.configure(policy="pool")  # blocks go back the way they came
+    del new
+    memory.reset(start)
+    memory.configure(policy="arena")
+    assert memory.stats().held == 0
+
+
+@native_only
+def test_marks_inside_each_other() -> None:
+    memory.configure(policy="arena")
+    marks = [memory.mark() for _ in range(63)]
+    with pytest.raises(DomainError, match="63 marks are open"):
+        memory.mark()
+    memory.reset(marks[5])  # and all that were opened since
+    with pytest.raises(DomainError, match="no such mark is open"):
+        memory.reset(marks[6])
+    memory.reset(marks[0])
+
+
+@pytest.mark.parametrize("mark", [0, -1, 64, 2**70, True, None, 1.0, "1"])
+def test_a_mark_that_is_not_open(mark: object) -> None:
+    with pytest.raises(DomainError, match="no such mark is open"):
+        memory.reset(mark)  # type: ignore[arg-type]
+
+
+def test_marks_are_for_the_arena() -> None:
+    memory.configure(policy="plain")
+    with pytest.raises(DomainError, match="the policy is 'plain'"):
+        memory.mark()
 
 
 @native_only
@@ -344,13 +446,14 @@ def test_after_warm_up_every_allocation_is_a_hit(backend: str) -> None:
 
 MNIST_STEPS = """
 import resource
+import sys
 import tutor
 from tutor import Tensor, memory, nn, optim
 
 def faults():  # pages touched for the first time
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
-memory.configure(policy="pool")
+memory.configure(policy=sys.argv[1])
 tutor.manual_seed(0)
 model = nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))
 x, y = Tensor.rand(64, 784), Tensor([i % 10 for i in range(64)])
@@ -358,20 +461,27 @@ adam = optim.Adam(nn.get_parameters(model))
 for step in range(60):
     if step == 10:
         before, touched = memory.stats(), faults()
+    mark = memory.mark() if sys.argv[2:] and step else None
     loss = model(x).cross_entropy(y)
     adam.zero_grad()
     loss.backward()
     adam.step()
+    if sys.argv[2:]:
+        adam.zero_grad()
+        loss = loss.item()
+    if mark:
+        memory.reset(mark)
 touched, after = faults() - touched, memory.stats()
 print(after.allocations - before.allocations, after.hits - before.hits, touched)
 """
 
 
+@pytest.mark.parametrize("words", [["pool"], ["arena", "marked"]], ids=" ".join)
 @native_only
-def test_after_warm_up_training_touches_no_new_page() -> None:
+def test_after_warm_up_training_touches_no_new_page(words: list[str]) -> None:
     """With one thread: each further one has scratch memory, to touch when it first gets work."""
     done = subprocess.run(
-        [sys.executable, "-c", MNIST_STEPS],
+        [sys.executable, "-c", MNIST_STEPS, *words],
         env={
             **os.environ,
             "PYTHONPATH": str(ROOT),

@@ -13,7 +13,9 @@ A policy determines where a Buffer's bytes come from. It may be changed at any t
   the same sizes, so after a few steps no block comes from the system, and no page is touched for
   the first time. Up to 256 bytes are in the Memory object itself, which is from Python's own pool.
 - "arena": blocks are cut one after another from a chunk of 16 MiB, which is free again when the
-  last of them is freed. It is the simplest policy, and the most wasteful if one block stays.
+  last of them is freed. One block that stays keeps a whole chunk, so say where a step begins and
+  ends: what is made between mark() and reset(), in every step the same memory, is apart from all
+  that lasts.
 
 `limit` is the maximum number of unused bytes to pool; any more return to the system at once. No
 result depends on any of this. Without the C++ extension, memory in plain Python counts the same and
@@ -24,7 +26,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tutor._storage.memory import Memory
+from tutor._storage.memory import Memory, PythonMemory
 from tutor.errors import DomainError
 
 POLICIES = ("plain", "pool", "arena")
@@ -107,3 +109,49 @@ def configure(*, policy: str | None = None, limit: int | None = None) -> None:
             "give a whole number from 0, which holds nothing back, to 2**63 - 1",
         )
     Memory.configure(policy, limit)
+
+
+def mark() -> int:
+    """Begin a step on the arena: what is made until reset(mark) gets memory of its own.
+
+    >>> from tutor import Buffer, memory
+    >>> settings = memory.config()
+    >>> memory.configure(policy="arena")
+    >>> start = memory.mark()
+    >>> numbers = Buffer([0.0] * 1000)
+    >>> del numbers  # no Buffer of the step is in use any more
+    >>> memory.reset(start)  # the next step has the same memory, and no page of it is new
+    >>> memory.configure(**settings._asdict())
+
+    Marks may be inside each other, up to 63. DomainError under another policy.
+    """
+    number = int(Memory.mark()) if config().policy == "arena" else -1
+    if number < 1:
+        raise DomainError(
+            "a mark in the arena",
+            f"the policy is {config().policy!r}" if number else "63 marks are open",
+            "call memory.configure(policy='arena') first" if number else "reset one of them",
+        )
+    return number
+
+
+def reset(mark: int) -> None:
+    """End the step that began with this mark, and those that began since.
+
+    DomainError if something that was made since is still in use, as its memory would be given to
+    the next step; then nothing has changed.
+    """
+    known = isinstance(mark, int) and not isinstance(mark, bool) and 0 < mark < 64
+    blocks = int(Memory.reset(mark)) if known and Memory is not PythonMemory else -1
+    if blocks < 0:
+        raise DomainError(
+            f"memory.reset({mark!r})",
+            "no such mark is open",
+            "give what memory.mark() returned, once",
+        )
+    if blocks:
+        raise DomainError(
+            f"memory.reset({mark})",
+            f"{blocks} blocks that were made since the mark are in use",
+            "drop them first: take loss.item(), call zero_grad(); make what lasts before the mark",
+        )

@@ -384,7 +384,7 @@ NO_SIZES = {
     "MAX_DIMS", "MAX_PARAMS", "MAX_INS", "MAX_INPUTS", "MAX_OPERANDS", "MAX_THREADS", "SLOTS",
     "MAX_CODE", "MAX_FUSED", "LEVELS", "OPERANDS", "LANES", "SIDE_BY_SIDE", "WORDS", "per_block",
     "neutral", "NONE", "mantissa", "bias", "widest", "ALIGNMENT", "GIVEN", "HEADER", "VECTORS",
-    "GATES", "KEPT", "STATES", "PART", "DIGITS",
+    "GATES", "KEPT", "STATES", "PART", "DIGITS", "MARKS",
 }  # fmt: skip
 ELSEWHERE = {
     "transpose.hpp:SIDE": "parts of a square whose size is a vector's, whatever the operands' are",

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -21,6 +22,9 @@ struct Chunk {  // lies at the start of its own bytes
     size_t size;
     size_t filled;  // bytes handed out so far, from the start
     size_t blocks;  // how many are in use
+    size_t last;    // where the Cut of the block cut last lies; 0 if there is none
+    int depth;      // how many marks were open when it came into use
+    Chunk* next;    // while it is idle
 };
 
 namespace {
@@ -96,37 +100,90 @@ constexpr size_t CHUNK = size_t(1) << 24;
 constexpr size_t HEADER = ALIGNMENT;
 static_assert(sizeof(Chunk) <= HEADER, "blocks begin behind it");
 
-Chunk* chunk = nullptr;  // the one being filled; the others wait for their last block
+// What lies before each block of a chunk, at a multiple of ALIGNMENT.
+struct Cut {
+    size_t before;  // where the Cut of the block before it lies; 0 for the first
+    bool unused;    // released, but a block behind it is in use
+};
 
-void drop_empty_chunk() {
-    counts.held -= chunk->size;
-    std::free(chunk);
-    chunk = nullptr;
+Cut* cut_at(Chunk* chunk, size_t place) {
+    return reinterpret_cast<Cut*>(reinterpret_cast<char*>(chunk) + place);
+}
+
+constexpr int MARKS = 64;  // that may be open at a time
+
+int depth = 0;          // how many marks are open
+Chunk* filling[MARKS];  // by depth: the chunk that its next block is cut from
+int64_t in_use[MARKS];  // by depth: how many of its blocks are in use
+Chunk* idle = nullptr;  // empty chunks, whose pages have been touched
+
+void drop(Chunk* empty) {
+    counts.held -= empty->size;
+    std::free(empty);
+}
+
+// An empty chunk, counted as held, waits until one is needed.
+void set_aside(Chunk* empty) {
+    empty->next = idle;
+    idle = empty;
+}
+
+// Takes the smallest idle chunk with room for `size` bytes out of the list, of equal ones that with
+// the lowest address: so equal steps get equal memory. nullptr if there is none.
+Chunk* from_idle(size_t size) {
+    Chunk** best = nullptr;
+    for (Chunk** place = &idle; *place; place = &(*place)->next) {
+        const Chunk* found = *place;
+        if (size > found->size - HEADER) continue;
+        const bool smaller = best && found->size < (*best)->size;
+        const bool lower = best && found->size == (*best)->size && found < *best;
+        if (!best || smaller || lower) best = place;
+    }
+    return best ? std::exchange(*best, (*best)->next) : nullptr;
+}
+
+Chunk* new_chunk(size_t size) {
+    const size_t whole = size > CHUNK - HEADER ? size + HEADER : CHUNK;
+    char* fresh = from_system(whole);
+    if (!fresh) return nullptr;
+    counts.held += whole;
+    return new (fresh) Chunk{whole, HEADER, 0, 0, depth, nullptr};
 }
 
 char* from_arena(size_t nbytes, Chunk** from) {
-    const size_t size = aligned(nbytes);
+    const size_t size = ALIGNMENT + aligned(nbytes);  // a Cut, and the bytes
+    Chunk*& chunk = filling[depth];
     if (!chunk || size > chunk->size - chunk->filled) {
-        if (chunk && chunk->blocks == 0) drop_empty_chunk();
-        const size_t whole = size > CHUNK - HEADER ? size + HEADER : CHUNK;
-        char* fresh = from_system(whole);
-        if (!fresh) return nullptr;
-        chunk = new (fresh) Chunk{whole, HEADER, 0};
-        counts.held += whole;
+        if (chunk && chunk->blocks == 0) set_aside(chunk);
+        chunk = from_idle(size);
+        if (!chunk) chunk = new_chunk(size);
+        if (!chunk) return nullptr;
+        chunk->depth = depth;
     }
     if (chunk->blocks++ == 0) counts.held -= chunk->size;
-    char* data = reinterpret_cast<char*>(chunk) + chunk->filled;
+    Cut* cut = new (cut_at(chunk, chunk->filled)) Cut{chunk->last, false};
+    chunk->last = chunk->filled;
     chunk->filled += size;
+    ++in_use[depth];
     *from = chunk;
-    return data;
+    return reinterpret_cast<char*>(cut) + ALIGNMENT;
 }
 
-void to_arena(Chunk* from) {
+// The next block is cut behind the last one that is in use: its memory is still in the caches.
+void to_arena(Chunk* from, char* data) {
+    --in_use[from->depth];
+    reinterpret_cast<Cut*>(data - ALIGNMENT)->unused = true;
+    while (from->last && cut_at(from, from->last)->unused) {
+        from->filled = from->last;
+        from->last = cut_at(from, from->last)->before;
+    }
     if (--from->blocks) return;
-    if (from != chunk) return std::free(from);
-    chunk->filled = HEADER;
-    counts.held += chunk->size;
-    if (policy != Arena || counts.held > limit) drop_empty_chunk();
+    counts.held += from->size;
+    Chunk*& current = filling[from->depth];
+    const bool keep = policy == Arena && counts.held <= limit;
+    if (from == current && !keep) current = nullptr;
+    if (!keep) return drop(from);
+    if (from != current) set_aside(from);
 }
 
 }  // namespace
@@ -143,7 +200,7 @@ bool allocate(size_t nbytes, Block* block) {
 
 void release(const Block& block, size_t nbytes) {
     if (block.policy == Pool) return to_pool(block.data, nbytes);
-    if (block.policy == Arena) return to_arena(block.chunk);
+    if (block.policy == Arena) return to_arena(block.chunk, block.data);
     std::free(block.data);
 }
 
@@ -152,7 +209,10 @@ namespace {
 // Frees unused blocks, largest first, until at most `most` bytes wait. Returns the bytes freed.
 size_t give_back(size_t most) {
     const size_t before = counts.held;
-    if (counts.held > most && chunk && chunk->blocks == 0) drop_empty_chunk();
+    for (Chunk*& chunk : filling) {
+        if (counts.held > most && chunk && chunk->blocks == 0) drop(std::exchange(chunk, nullptr));
+    }
+    while (counts.held > most && idle) drop(std::exchange(idle, idle->next));
     for (int k = CLASSES - 1; k >= 0; --k) {
         while (counts.held > most && unused[k]) {
             Unused* block = unused[k];
@@ -188,6 +248,28 @@ PyObject* memory_trim(PyObject*, PyObject*) {
 
 PyObject* memory_config(PyObject*, PyObject*) {
     return Py_BuildValue("sn", policies[policy], limit);
+}
+
+// Memory.mark(): opens a mark, and returns how many are open then; 0 if there are as many as can
+// be. Blocks are cut from another chunk from here on, which those from before do not keep in use.
+PyObject* memory_mark(PyObject*, PyObject*) {
+    if (depth == MARKS - 1) return PyLong_FromLong(0);
+    return PyLong_FromLong(++depth);
+}
+
+// Memory.reset(mark): closes it, and those opened since, if no block made since then is in use.
+// Returns how many are; -1 if the mark is not open.
+PyObject* memory_reset(PyObject*, PyObject* argument) {
+    const long mark = PyLong_AsLong(argument);
+    if (mark == -1 && PyErr_Occurred()) return nullptr;
+    if (mark < 1 || mark > depth) return PyLong_FromLong(-1);
+    int64_t blocks = 0;
+    for (int open = static_cast<int>(mark); open <= depth; ++open) blocks += in_use[open];
+    if (blocks) return PyLong_FromLongLong(blocks);
+    for (; depth >= mark; --depth) {
+        if (filling[depth]) set_aside(std::exchange(filling[depth], nullptr));
+    }
+    return PyLong_FromLong(0);
 }
 
 // Memory.configure(policy, limit)

@@ -56,5 +56,7 @@ PyObject* memory_reset_peak(PyObject*, PyObject*);
 PyObject* memory_trim(PyObject*, PyObject*);
 PyObject* memory_config(PyObject*, PyObject*);
 PyObject* memory_configure(PyObject*, PyObject* args);
+PyObject* memory_mark(PyObject*, PyObject*);
+PyObject* memory_reset(PyObject*, PyObject* mark);
 
 }  // namespace tutor

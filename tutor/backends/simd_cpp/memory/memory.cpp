@@ -274,6 +274,8 @@ PyMethodDef methods[] = {
     {"config", memory_config, METH_STATIC | METH_NOARGS, "(policy, limit): see tutor.memory."},
     {"configure", memory_configure, METH_STATIC | METH_VARARGS,
      "configure(policy, limit)\n--\n\nSee tutor.memory."},
+    {"mark", memory_mark, METH_STATIC | METH_NOARGS, "See tutor.memory."},
+    {"reset", memory_reset, METH_STATIC | METH_O, "reset(mark)\n--\n\nSee tutor.memory."},
     {},
 };
 

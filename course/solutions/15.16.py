@@ -1,0 +1,1 @@
+causes = {"A": "process", "B": "heat", "C": "faults", "D": "frequency", "E": "migration"}
