@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import dis
-import hashlib
-import os
 import sys
 from pathlib import Path
 from types import FunctionType
@@ -15,6 +13,7 @@ from typing import Any
 
 import prose_text
 import pytest
+from drawn import ASKED, turn
 from prose import WHEN, Claim
 from running import Runs, errors
 
@@ -47,15 +46,14 @@ def data_sets(chapter: str) -> list[str]:
 
 
 def chosen() -> list[tuple[str, str]]:
-    """The chapters to run, and with which data. Those of Part II train for minutes: of their runs
-    each commit has another one (TUTOR_CLAIMS is its id), and TUTOR_CLAIMS=all has all of them."""
+    """The chapters to run, and with which data. Chapter 8 and those of Part II train for minutes:
+    of their runs each commit has another one (see drawn.py)."""
     every = [(chapter, data) for chapter in CHAPTERS for data in data_sets(chapter)]
-    asked = os.environ.get("TUTOR_CLAIMS", "")
-    long = [run for run in every if roads.part(run[0]) == "II"]
-    if asked == "all":
+    long = [run for run in every if run[0] == "08" or roads.part(run[0]) == "II"]
+    if ASKED == "all":
         return every
-    turn = int(hashlib.sha256(asked.encode()).hexdigest(), 16) % len(long)
-    return [run for run in every if run not in long or (asked and run == long[turn])]
+    now = long[turn(len(long))] if ASKED else None
+    return [run for run in every if run not in long or run == now]
 
 
 RUNS = chosen()
