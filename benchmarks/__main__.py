@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+from tutor.errors import TutorError
+
 SUITES = (
     "elementwise", "reductions", "matmul", "layers", "mlp", "overhead", "cnn", "real", "jit",
     "compilers", "process", "busy",
@@ -25,6 +27,13 @@ def arguments(argv: list[str]) -> argparse.Namespace:
     p.add_argument("suites", nargs="*", metavar="NAME", help=f"of {', '.join(SUITES)} "
                    "(default: all)")  # fmt: skip
     p.add_argument("--threads", type=int, default=1, help="for each library (default: 1)")
+    p.add_argument(
+        "--compare",
+        nargs=2,
+        metavar=("A", "B"),
+        help="measure nothing, compare two "
+        "results: files, REVISION:FILE, commits or dates of --out (default: measure)",
+    )
     p.add_argument("--quick", action="store_true", help="some rows of every suite (default: all)")
     p.add_argument("--smoke", action="store_true", help=argparse.SUPPRESS)  # tiny sizes, for tests
     p.add_argument("--out", type=Path, default=HERE / "results.jsonl", metavar="FILE",
@@ -53,7 +62,20 @@ def use_threads(count: int, argv: list[str]) -> None:
 
 def main(argv: list[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else argv
-    args = arguments(argv)
+    try:
+        return measured(arguments(argv), argv)
+    except TutorError as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+def measured(args: argparse.Namespace, argv: list[str]) -> int:
+    """Do what was asked; the exit code."""
+    if args.compare:
+        from benchmarks import compare
+
+        compare.show(args.compare, args.out)
+        return 0
     use_threads(args.threads, argv)
     from benchmarks import run  # from here on, with the right number of threads
 

@@ -38,6 +38,17 @@ def cpu() -> str:
     return named[0] if named else platform.processor() or platform.machine()
 
 
+def commit() -> str | None:
+    """The commit that is measured, with a + if files differ from it; None outside a repository."""
+    command = ["git", "-C", str(SOURCE.parent), "describe", "--always", "--abbrev=12"]
+    command += ["--exclude=*", "--dirty=+"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    return done.stdout.strip() or None
+
+
 class Times(NamedTuple):
     """Seconds: on the wall's clock, of all cores at work, and of those at work for this process."""
 

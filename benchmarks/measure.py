@@ -19,6 +19,9 @@ workers of OpenMP and OpenBLAS look for more work for up to 30 ms before they sl
 a core from whoever is next.
 
 The garbage collector stays on: who records a graph must pay for it.
+
+**A probe**, a fixed piece of work, is timed before and after each row. If its two times differ by
+more than 15 %, the machine itself was faster at one of them, and the row is not judged.
 """
 
 from __future__ import annotations
@@ -35,6 +38,7 @@ SAMPLE = 0.002  # seconds
 NAP = 0.001
 REST = 0.06  # nobody is waited for any longer
 ROUNDS = (5, 40)
+PROBE, STEADY = 10, 0.15  # how often a probe is timed, and how far two of them may be apart
 PATIENCE = 5  # on a busy machine a library may become slower than it was by any factor
 
 
@@ -68,9 +72,9 @@ class Samples(list[float]):
         """How far the median is above the best, as a fraction of it."""
         return self.median / self.best - 1 if self.best else 0.0
 
-    def record(self) -> dict[str, float]:
+    def record(self) -> dict[str, Any]:
         return {"best": self.best, "median": self.median, "spread": self.spread,
-                "samples": len(self)}  # fmt: skip
+                "samples": len(self), "each": [float(f"{x:.4g}") for x in self]}  # fmt: skip
 
 
 def timed(run: Callable[[], object], calls: int) -> float:
@@ -98,6 +102,28 @@ def warm(run: Callable[[], object]) -> float:
     while time.perf_counter() < end:
         best = min(best, timed(run, 1))
     return best
+
+
+def probe() -> float:
+    """Seconds that a fixed piece of work takes, at best: one core's speed at this moment."""
+    return min(timed(lambda: sum(range(20_000)), 1) for _ in range(PROBE))
+
+
+class Probes(NamedTuple):
+    """The probe's times before and after a measurement."""
+
+    before: float
+    after: float
+
+    @property
+    def apart(self) -> float:
+        """How much longer the slower one took: 0.2 for a fifth."""
+        return max(self) / min(self) - 1 if min(self) else 0.0
+
+    @property
+    def doubt(self) -> str:
+        """Why the measurement in between says nothing; empty if it may be judged."""
+        return f"the probes differ by {self.apart:.0%}" if self.apart > STEADY else ""
 
 
 def interleaved(runs: Mapping[str, Callable[[], object]], effort: Effort) -> dict[str, Samples]:

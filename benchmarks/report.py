@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks import equality, libraries, machine
 from benchmarks.case import Case
-from benchmarks.measure import Effort, Samples, interleaved
+from benchmarks.measure import Effort, Probes, Samples, interleaved, probe
 from benchmarks.targets import TARGETS
 
 WIDTHS = (44, 16, 16, 16, 13, 13, 5, 7, 6)
@@ -26,7 +26,8 @@ of the bests (of the medians). rate and peak are tutor's: GFLOP/s or GB/s, and t
 peak.c reached on this machine. error: of tutor's result against the others', before timing. others:
 how many cores other programs kept busy meanwhile. Threads that wait for each other at a barrier, as
 OpenMP's and OpenBLAS's do, can become slower by any factor when there is not a core for each: such
-rows are not judged. One thread's best is near to the truth even then."""
+rows are not judged. One thread's best is near to the truth even then. A row is not judged either if
+the probes before and after it, the same work each time, differ by more than 15 %."""
 
 
 @dataclass
@@ -40,6 +41,7 @@ class Row:
     differs: str = ""
     others: float | None = None  # cores that other programs kept busy
     disturbed: bool = False  # several threads, and not a core for each
+    probes: Probes | None = None  # None where nothing was timed
     columns: Iterable[str] = libraries.NAMES
     peak: float | None = None  # what the machine can do of this, per second
 
@@ -65,10 +67,16 @@ class Row:
         rate = self.rate()
         return rate / self.peak if rate is not None and self.peak else None
 
+    def doubt(self) -> str:
+        """Why the row is not judged; empty if it may be."""
+        if self.disturbed:
+            return "cores were shared"
+        return self.probes.doubt if self.probes else ""
+
     def met(self) -> bool | None:
         """Whether the target is reached; None where that cannot be said."""
         target = self.case.target
-        if target is None or target.later or self.differs or self.disturbed:
+        if target is None or target.later or self.differs or self.doubt():
             return None
         if target.most is not None:
             return self.samples["tutor"].median <= target.most
@@ -78,12 +86,12 @@ class Row:
         return ratio >= target.ratio and (fraction or 0.0) >= target.peak
 
     def verdict(self) -> str:
-        target = self.case.target
+        target, doubt = self.case.target, self.doubt()
+        unknown = f"not judged, {doubt}" if doubt else "not known"
         if target is None:
-            return ""
+            return unknown if doubt else ""
         if target.later:
             return f"{target} (later: {target.later})"
-        unknown = "not judged, cores were shared" if self.disturbed else "not known"
         return f"{target}: {({True: 'met', False: 'NOT met', None: unknown})[self.met()]}"
 
     def line(self) -> str:
@@ -108,7 +116,7 @@ class Row:
         record = {
             "suite": self.suite, "case": case.name, "unit": case.unit, "differs": self.differs,
             "error": self.error, "flops": case.flops, "bytes": case.bytes, "others": self.others,
-            "target": str(target) if target else None, "met": self.met(),
+            "target": str(target) if target else None, "met": self.met(), "probes": self.probes,
         }  # fmt: skip
         if self.differs:
             return record
@@ -164,9 +172,9 @@ def measure(
         row.differs = str(found)
         return row
     del results
-    start = machine.times()
+    start, before = machine.times(), probe()
     row.samples = better_ways(interleaved(runs, effort))
-    row.others = machine.others(start)
+    row.probes, row.others = Probes(before, probe()), machine.others(start)
     row.disturbed = effort.threads > 1 and machine.too_few_cores(effort.threads, row.others)
     row.peak = peak(case, effort.threads)
     return row
@@ -205,8 +213,8 @@ def summary(rows: list[Row]) -> str:
     known = [r for r in rows if r.met() is not None]
     missed = [f"{r.suite}: {r.case.name} ({r.case.target})" for r in known if not r.met()]
     lines = [f"targets met: {len(known) - len(missed)} of {len(known)} that were measured"]
-    if shared := sum(r.disturbed and r.case.target is not None for r in rows):
-        lines.append(f"  not judged: {shared}, because other programs used the cores")
+    if doubtful := sum(bool(r.doubt()) and r.case.target is not None for r in rows):
+        lines.append(f"  not judged: {doubtful}, because other programs used the cores")
     lines += [f"  not met: {text}" for text in missed]
     for what in sorted({t.later for t in TARGETS.values() if t.later}):
         waiting = [f"{t.work} ({t})" for t in TARGETS.values() if t.later == what]
@@ -231,6 +239,7 @@ def about(effort: Effort, date: str) -> dict[str, Any]:
         "threads": effort.threads,
         "cpu": machine.cpu(),
         "cores": os.cpu_count(),
+        "commit": machine.commit(),
         **libraries.circumstances(),
     }
 

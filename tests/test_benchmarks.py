@@ -31,9 +31,9 @@ np = pytest.importorskip("numpy")
 ROOT = Path(__file__).parents[1]
 SMOKE = Effort("smoke", 0.0, 1)
 KEYS = {
-    "date", "effort", "threads", "cpu", "cores", "python", *libraries.NAMES, "backend", "level",
-    "suite", "case", "unit", "differs", "error", "flops", "bytes", "others", "target", "met",
-    "ratio", "ratio_of_medians", "rate", "peak", "results",
+    "date", "effort", "threads", "cpu", "cores", "commit", "python", *libraries.NAMES, "backend",
+    "level", "suite", "case", "unit", "differs", "error", "flops", "bytes", "others", "target",
+    "met", "probes", "ratio", "ratio_of_medians", "rate", "peak", "results",
 }  # fmt: skip
 
 
@@ -84,7 +84,8 @@ def test_the_lines_say_what_was_measured_and_on_what(everything):
         assert math.isfinite(row["error"])
         assert "tutor" in row["results"]
         for result in row["results"].values():
-            assert set(result) == {"best", "median", "spread", "samples"}
+            assert set(result) == {"best", "median", "spread", "samples", "each"}
+            assert len(result["each"]) == result["samples"]
             assert 0 <= result["best"] <= result["median"] and result["samples"] >= 1
 
 
@@ -481,6 +482,21 @@ def test_who_had_to_share_cores_is_not_judged(monkeypatch):
     row.disturbed = True
     assert row.met() is None and row.verdict().endswith("not judged, cores were shared")
     assert "not judged: 1," in report.summary([row])
+
+
+def test_a_row_between_probes_that_differ_is_not_judged(monkeypatch):
+    """The second probe takes 1.2 times as long; a seventh more would be allowed."""
+    for after, said in ((1.2, "not judged, the probes differ by 20%"), (1.14, "1x faster: met")):
+        probes = iter([1.0, after])
+        monkeypatch.setattr(report, "probe", lambda probes=probes: next(probes))
+        monkeypatch.setattr(report, "interleaved", lambda *_: {
+            "tutor": Samples([1.0]), "numpy": Samples([2.0])})  # fmt: skip
+        case = Case("a case", {"tutor": lambda: Tensor([1.0])}, target=Target("work", 1.0))
+        row = report.measure("none", case, SMOKE)
+        assert row.probes == (1.0, after) and row.verdict().endswith(said)
+        assert row.record()["met"] is (True if "met" in said else None)
+        assert ("not judged: 1," in report.summary([row])) == (row.doubt() != "")
+    assert measure.probe() > 0
 
 
 def test_targets_that_wait_are_listed():

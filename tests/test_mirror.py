@@ -33,6 +33,7 @@ Place = tuple[str, ...]  # ("storage", "layout") of tutor/_storage/layout.py
 
 # Files and folders of tests that are about no one place of tutor/.
 SUBJECTS = {
+    "bench": "the instruments in benchmarks/, a file each",
     "course": "the folder course/, and what the chapters say",
     "docs": "the folder docs/",
     "exhaustive": "kernels on every float there is: C++ of its own, and docs/exhaustive.md",
