@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import sys
 import time
@@ -26,7 +27,8 @@ def arguments(argv: list[str]) -> argparse.Namespace:
                                 "NumPy and PyTorch, where those are installed.")  # fmt: skip
     p.add_argument("suites", nargs="*", metavar="NAME", help=f"of {', '.join(SUITES)} "
                    "(default: all)")  # fmt: skip
-    p.add_argument("--threads", type=int, default=1, help="for each library (default: 1)")
+    p.add_argument("--threads", default="1", metavar="N", help="for each library; 1:N measures how "
+                   "tutor's rows get faster from 1 to N (default: %(default)s)")  # fmt: skip
     p.add_argument(
         "--compare",
         nargs=2,
@@ -43,9 +45,10 @@ def arguments(argv: list[str]) -> argparse.Namespace:
     args = p.parse_args(argv)
     if unknown := [name for name in args.suites if name not in SUITES]:
         p.error(f"no suite {', '.join(unknown)}; there are {', '.join(SUITES)}")
-    if args.threads < 1:
-        p.error(f"--threads {args.threads}: use 1 or more")
-    args.suites = args.suites or list(SUITES)
+    first, _, last = args.threads.rpartition(":")
+    if first not in ("", "1") or not last.isdecimal() or int(last) < 1:
+        p.error(f"--threads {args.threads}: use a number from 1 on, or 1:N")
+    args.threads, args.instrument = int(last), "amdahl" if first else None
     return args
 
 
@@ -79,9 +82,13 @@ def measured(args: argparse.Namespace, argv: list[str]) -> int:
     use_threads(args.threads, argv)
     from benchmarks import run  # from here on, with the right number of threads
 
-    effort = "smoke" if args.smoke else "quick" if args.quick else "full"
+    effort = run.begin("smoke" if args.smoke else "quick" if args.quick else "full", args.threads)
+    if args.instrument:
+        instrument = importlib.import_module(f"benchmarks.{args.instrument}")
+        instrument.show(args.suites, effort, args.pictures)
+        return 0
     start = time.perf_counter()
-    right = run.suites(args.suites, effort, args.threads, args.out, args.pictures)
+    right = run.suites(args.suites or SUITES, effort, args.out, args.pictures)
     print(f"took {time.perf_counter() - start:.0f} s")
     return 0 if right else 1
 

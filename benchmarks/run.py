@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import importlib
+import operator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import tutor
 from benchmarks import libraries, machine, pictures, report
+from benchmarks.case import Case, moving
+from benchmarks.libraries import alike, operand
 from benchmarks.measure import SECONDS, Effort
+from benchmarks.suites import matmul
 
 
-def suites(names: list[str], size: str, threads: int, out: Path, folder: Path) -> bool:
-    """Run these suites and write down what came out. True if all results were equal."""
+def begin(size: str, threads: int) -> Effort:
+    """Limit the threads of all libraries; how much is to be measured."""
     libraries.limit_threads(threads)
-    effort = Effort(size, SECONDS[size], threads)
+    return Effort(size, SECONDS[size], threads)
+
+
+def suites(names: Sequence[str], effort: Effort, out: Path, folder: Path) -> bool:
+    """Run these suites and write down what came out. True if all results were equal."""
+    threads = effort.threads
     about = report.about(effort, datetime.now(UTC).isoformat(timespec="seconds"))
     introduce(about)
     rows: list[report.Row] = []
@@ -33,6 +43,19 @@ def suites(names: list[str], size: str, threads: int, out: Path, folder: Path) -
     drawn = [str(path) for path in pictures.draw(rows, effort, folder)]
     print("written:", ", ".join([str(out), *drawn]))
     return not any(row.differs for row in rows)
+
+
+def cases(names: Sequence[str], effort: Effort) -> Iterator[Case]:
+    """The timed rows of these suites. If none is named, one row that arithmetic limits, a product,
+    and one that memory limits, an addition."""
+    if not names:
+        n, many = effort.pick(1024, 1024, 16), effort.pick(4096, 4096, 16)
+        yield matmul.product(f"product {n}", operand(n, n), operand(n, n))
+        yield moving(f"add {many * many:,}", alike(operator.add), *[operand(many, many)] * 2)
+    for name in names:
+        tutor.manual_seed(0)
+        suite = importlib.import_module(f"benchmarks.suites.{name}")
+        yield from (case for case in suite.cases(effort) if case.count is None)
 
 
 def introduce(about: dict[str, Any]) -> None:
