@@ -15,6 +15,9 @@ SUITES = (
     "elementwise", "reductions", "matmul", "layers", "mlp", "overhead", "cnn", "real", "jit",
     "compilers", "process", "busy",
 )  # fmt: skip
+INSTRUMENTS = {  # beside --threads 1:N
+    "diagnose": "why do times scatter? Figures of this system for each cause",
+}
 HERE = Path(__file__).parent
 THREADS = (
     "TUTOR_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS",
@@ -36,6 +39,9 @@ def arguments(argv: list[str]) -> argparse.Namespace:
         help="measure nothing, compare two "
         "results: files, REVISION:FILE, commits or dates of --out (default: measure)",
     )
+    for name, what in INSTRUMENTS.items():
+        p.add_argument(f"--{name}", dest="instrument", action="store_const", const=name,
+                       help=f"{what} (default: measure)")  # fmt: skip
     p.add_argument("--quick", action="store_true", help="some rows of every suite (default: all)")
     p.add_argument("--smoke", action="store_true", help=argparse.SUPPRESS)  # tiny sizes, for tests
     p.add_argument("--out", type=Path, default=HERE / "results.jsonl", metavar="FILE",
@@ -48,7 +54,7 @@ def arguments(argv: list[str]) -> argparse.Namespace:
     first, _, last = args.threads.rpartition(":")
     if first not in ("", "1") or not last.isdecimal() or int(last) < 1:
         p.error(f"--threads {args.threads}: use a number from 1 on, or 1:N")
-    args.threads, args.instrument = int(last), "amdahl" if first else None
+    args.threads, args.instrument = int(last), "amdahl" if first else args.instrument
     return args
 
 
