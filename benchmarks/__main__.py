@@ -17,6 +17,7 @@ SUITES = (
 )  # fmt: skip
 INSTRUMENTS = {  # beside --threads 1:N
     "diagnose": "why do times scatter? Figures of this system for each cause",
+    "energy": "the joules of each row, if the processor counts them (RAPL)",
 }
 HERE = Path(__file__).parent
 THREADS = (
