@@ -6,5 +6,6 @@
 
 Read in this order: measure.py (how a time is taken), equality.py (why results are compared first),
 machine.py and peak.c (what this machine could do at most), targets.py (what is asked of tutor),
-report.py (the table), then the suites.
+report.py (the table), then the suites. Instruments of their own are compare.py, amdahl.py,
+diagnose.py, energy.py, and roofline.py, which is `python -m tutor roofline`.
 """

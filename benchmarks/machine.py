@@ -25,6 +25,10 @@ LONG_ENOUGH = 0.002  # seconds: one run of a probe; a longer one would be interr
 TRIES = 4
 PAGE, HUGE = 4096, 2 << 20
 APART = 17 * 64  # bytes
+FLAGS = {  # peak.c for a level of tutor's: its CMakeLists.txt; otherwise for this very CPU
+    "scalar": ["-DBYTES=4"], "sse4": ["-march=x86-64-v2"], "avx2": ["-march=x86-64-v3"],
+    "avx512": ["-march=x86-64-v4", "-mprefer-vector-width=512"],
+}  # fmt: skip
 LARGEST = 1 << 27  # bytes; more is as slow, and would only take memory
 
 
@@ -85,14 +89,15 @@ def too_few_cores(threads: int, others: float | None) -> bool:
 
 
 @functools.cache
-def _probes() -> Any:
-    """peak.c as a library, or None where it cannot be compiled."""
+def _probes(level: str = "") -> Any:
+    """peak.c as a library, for a level of instructions or all of this CPU's, or None where it
+    cannot be compiled."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         return None
     with tempfile.TemporaryDirectory() as folder:
         built = Path(folder) / "peak.so"
-        flags = ["-O3", "-march=native", "-shared", "-fPIC"]
+        flags = ["-O3", "-shared", "-fPIC", *FLAGS.get(level, ["-march=native"])]
         done = subprocess.run([compiler, *flags, SOURCE, "-o", built], capture_output=True)
         if done.returncode:
             return None
@@ -142,43 +147,43 @@ class Probe:
         return self.rate
 
 
-def peak_flops(threads: int) -> float | None:
+def peak_flops(threads: int, level: str = "") -> float | None:
     """float32 operations per second; a multiply-add is two. None without a compiler."""
-    return _flops(threads).again() if _probes() else None
+    return _flops(threads, level).again() if _probes(level) else None
 
 
-def peak_bytes(threads: int, size: int, streams: int) -> float | None:
+def peak_bytes(threads: int, size: int, streams: int, level: str = "") -> float | None:
     """Bytes per second of a program whose arrays take `size` bytes together: a small one lives in a
     cache, a large one in memory. `streams` is 1 for reading, else 3, for z = x + y.
     """
-    if not _probes():
+    if not _probes(level):
         return None
     power = 1 << max(size, 1).bit_length() - 1  # sizes of powers of two will do
     smallest = streams * threads * PAGE
-    return _bytes(threads, min(max(power, smallest), LARGEST), streams).again()
+    return _bytes(threads, min(max(power, smallest), LARGEST), streams, level).again()
 
 
 @functools.cache
-def _flops(threads: int) -> Probe:
-    probes = _probes()
+def _flops(threads: int, level: str) -> Probe:
+    probes = _probes(level)
     work = [lambda rounds: probes.multiply_add(rounds, 0.5, 1.0)] * threads
     return Probe(work, probes.flops_per_round())
 
 
 @functools.cache
-def _bytes(threads: int, size: int, streams: int) -> Probe:
+def _bytes(threads: int, size: int, streams: int, level: str) -> Probe:
     part = size // streams // threads // PAGE * PAGE  # of one stream, for one thread
-    return Probe([_stream(part, streams) for _ in range(threads)], part * streams)
+    return Probe([_stream(part, streams, level) for _ in range(threads)], part * streams)
 
 
-def _stream(size: int, streams: int) -> Callable[[int], object]:
+def _stream(size: int, streams: int, level: str) -> Callable[[int], object]:
     """Rounds of reading one array, or of z = x + y, in memory of their own.
 
     The memory is in huge pages where the system has them. The arrays do not begin at the same place
     of a page: a CPU that compares the lower 12 bits of addresses would take a load to need what was
     stored just before.
     """
-    probes = _probes()
+    probes = _probes(level)
     memory = mmap.mmap(-1, streams * (size + APART) + HUGE)
     if hasattr(mmap, "MADV_HUGEPAGE"):
         memory.madvise(mmap.MADV_HUGEPAGE)

@@ -2,7 +2,8 @@
    for this very CPU, and called from as many threads as are measured. GCC's and Clang's vector
    types: one line of source is one instruction per vector. */
 
-#if defined(__AVX512F__)
+#if defined(BYTES) /* by whoever compiles it */
+#elif defined(__AVX512F__)
 #define BYTES 64
 #elif defined(__AVX__)
 #define BYTES 32

@@ -526,7 +526,7 @@ def test_peaks_are_measured_or_missing():
 
 
 def test_without_a_compiler_the_column_is_empty(monkeypatch):
-    monkeypatch.setattr(machine, "_probes", lambda: None)
+    monkeypatch.setattr(machine, "_probes", lambda level: None)
     case = Case("a case", {"tutor": lambda: Tensor([1.0])}, flops=1e9, limit="flops")
     row = report.measure("none", case, SMOKE)
     assert row.rate() > 0 and row.fraction() is None

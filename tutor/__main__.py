@@ -7,6 +7,7 @@ import importlib
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import tutor
 from course import shell
@@ -107,8 +108,8 @@ def examine(args: argparse.Namespace) -> int:
     return 0
 
 
-def bench(args: argparse.Namespace) -> int:
-    """Measure tutor beside NumPy and PyTorch; 1 where results differ. It needs the source tree."""
+def of_the_tree(module: str) -> Any:
+    """A module of benchmarks/, which only the source tree has."""
     root = Path(tutor.__file__).parents[1]
     if not (root / "benchmarks" / "__main__.py").is_file():
         raise TutorError(
@@ -117,7 +118,18 @@ def bench(args: argparse.Namespace) -> int:
             "get the source tree, and run `make bench` in it",
         )
     sys.path.insert(0, str(root))
-    return int(importlib.import_module("benchmarks.__main__").main(args.rest))
+    return importlib.import_module(f"benchmarks.{module}")
+
+
+def bench(args: argparse.Namespace) -> int:
+    """Measure tutor beside NumPy and PyTorch; 1 where results differ. It needs the source tree."""
+    return int(of_the_tree("__main__").main(args.rest))
+
+
+def roofline(args: argparse.Namespace) -> int:
+    """Measure what this machine can do at most, and draw five operations below those roofs."""
+    of_the_tree("roofline").show(args.threads, args.out)
+    return 0
 
 
 def headline(described: object) -> str:
@@ -133,6 +145,7 @@ def parser() -> argparse.ArgumentParser:
         ("kernels", list_kernels),
         ("doctor", examine),
         ("bench", bench),
+        ("roofline", roofline),
     ):
         command = commands.add_parser(name, help=headline(run), add_help=run is not bench)
         command.set_defaults(run=run)
@@ -146,6 +159,11 @@ def parser() -> argparse.ArgumentParser:
                                  "(default: %(default)s)")  # fmt: skip
             command.add_argument("--markdown", metavar="FILE", help="write the table there, too "
                                  "(default: only print it)")  # fmt: skip
+        if run is roofline:
+            command.add_argument("--threads", type=int, default=1, help="of tutor's and of the "
+                                 "probes (default: %(default)s)")  # fmt: skip
+            command.add_argument("--out", type=Path, default=Path("roofline.svg"), metavar="FILE",
+                                 help="where it is drawn (default: %(default)s)")  # fmt: skip
         if run is examine:
             command.add_argument("--measure", action="store_true", help="how fast the kernels are "
                                  "here, too, in 2 s (default: only what is there)")  # fmt: skip

@@ -43,3 +43,13 @@ def test_what_are_no_points_is_refused() -> None:
     for wrong in ([[1.0]], [[1.0, 2.0, 3.0]], [[1.0, float("nan")]], [1.0, 2.0]):
         with pytest.raises(ShapeError):
             viz.scatter({"a": wrong})
+
+
+def test_logarithmic_axes() -> None:
+    """Equal ratios are equal distances, and the ticks are powers of ten."""
+    p = check(viz.scatter([[0.01, 1.0], [1.0, 100.0], [100.0, 10_000.0]], x="x", log=True))
+    (x0, y0), (x1, y1), (x2, y2) = marks(p.svg)
+    assert x1 - x0 == pytest.approx(x2 - x1, abs=0.1) and y0 - y1 == pytest.approx(y1 - y2, abs=0.1)
+    assert all(f">{t}</text>" in p.svg for t in ("0.01", "1", "100", "10000"))
+    with pytest.raises(DataError, match=r"the point \[1.0, 0.0\] is not above 0"):
+        viz.scatter([[1.0, 1.0], [1.0, 0.0]], log=True)

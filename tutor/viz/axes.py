@@ -84,14 +84,15 @@ class Frame:
     """A rectangle of the page, and the mapping of numbers into it."""
 
     def __init__(self, left: float, top: float, width: float, height: float,
-                 xs: Point, ys: Point, log: bool = False) -> None:  # fmt: skip
+                 xs: Point, ys: Point, log: bool = False, log_x: bool = False) -> None:  # fmt: skip
         self.left, self.top, self.width, self.height = left, top, width, height
-        self.xs, self.log = _widened(xs), log
-        self.ys = (math.log10(ys[0]), math.log10(ys[1])) if log else ys
-        self.ys = _widened(self.ys)
+        self.log, self.log_x = log, log_x
+        self.xs = _widened((math.log10(xs[0]), math.log10(xs[1])) if log_x else xs)
+        self.ys = _widened((math.log10(ys[0]), math.log10(ys[1])) if log else ys)
 
     def x(self, value: float) -> float:
         low, high = self.xs
+        value = math.log10(value) if self.log_x else value
         return self.left + self.width * (value - low) / (high - low)
 
     def y(self, value: float) -> float:
@@ -102,16 +103,19 @@ class Frame:
     def grid(self, x_name: str = "", y_name: str = "", whole: bool = False) -> str:
         """Ticks, their lines across the frame, and the names of the axes."""
         parts, low = [], self.top + self.height
-        at = ticks(*self.xs, count=max(2, int(self.width // 90)))
-        at = [t for t in at if not whole or t == int(t)] or [self.xs[0]]
-        for t, words in zip(at, labels(at), strict=True):
+        if self.log_x:
+            at, shown = _log_marks(self.xs)
+        else:
+            at = ticks(*self.xs, count=max(2, int(self.width // 90)))
+            at = [t for t in at if not whole or t == int(t)] or [self.xs[0]]
+            shown = labels(at)
+        for t, words in zip(at, shown, strict=True):
             x = self.x(t)
             parts.append(path(f"M{number(x)} {number(low)}v5", "line", 1))
             x = min(x, self.left + self.width + 20 - width_of(words, 12) / 2)
             parts.append(text(x, low + 19, words, 12, "soft", "middle"))
         if self.log:
-            at = log_ticks(10.0 ** self.ys[0], 10.0 ** self.ys[1])
-            shown = [f"{t:g}" if 1e-3 <= t < 1e5 else _power(t) for t in at]
+            at, shown = _log_marks(self.ys)
         else:
             at = ticks(*self.ys, count=max(2, int(self.height // 45)))
             shown = labels(at)
@@ -126,6 +130,12 @@ class Frame:
         if y_name:
             parts.append(text(self.left, self.top - 12, y_name, 13, "soft"))
         return "".join(parts)
+
+
+def _log_marks(span: Point) -> tuple[list[float], list[str]]:
+    """The ticks of a logarithmic axis between two powers of ten, and their text."""
+    at = log_ticks(10.0 ** span[0], 10.0 ** span[1])
+    return at, [f"{t:g}" if 1e-3 <= t < 1e5 else _power(t) for t in at]
 
 
 def _widened(span: Point) -> Point:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,11 +31,12 @@ MARKS = (  # for the first five series, the next five, and all others: a path ar
 
 def scatter(
     points: Mapping[str, Any] | Any, lines: Mapping[str, Any] | None = None, title: str = "",
-    x: str = "", y: str = "",
+    x: str = "", y: str = "", log: bool = False,
 ) -> Picture:  # fmt: skip
     """The points [[x, y], ...] of each {name: points}, marked by colour and shape, and lines
-    through the points of each {name: points} of `lines`. DataError without any point, ShapeError
-    for points that are not finite pairs.
+    through the points of each {name: points} of `lines`. `log` makes both axes logarithmic.
+    DataError without any point, or with `log` for one that is not above 0; ShapeError for points
+    that are not finite pairs.
 
         >>> scatter({"a": [[0, 1], [1, 2]]}, {"through both": [[0, 1], [1, 2]]}, "two points")
         <Picture 'two points'>
@@ -45,7 +47,7 @@ def scatter(
     every = [p for group in (placed, through) for pairs in group.values() for p in pairs]
     if not every:
         raise DataError("a picture of points", "there are none", "give at least one pair [x, y]")
-    frame = Frame(MARGIN + 54, 52 + 22 * bool(y), WIDTH, HEIGHT, *_area(every))
+    frame = Frame(MARGIN + 54, 52 + 22 * bool(y), WIDTH, HEIGHT, *_span(every, log), log, log)
     parts = [text(MARGIN, 34, fit(title, WIDTH + 60, 15, bold=True), 15, weight=600)]
     parts.append(frame.grid(x, y))
     names: list[tuple[str, str]] = []
@@ -68,6 +70,17 @@ def scatter(
     room = max((width_of(fit(name, 150, 13), 13) for name, _ in names), default=0.0)
     width = left + room + (34 if names else 0)
     return Picture("".join(parts), width, frame.top + HEIGHT + 50, title or "points")
+
+
+def _span(every: list[Point], log: bool) -> tuple[Point, Point]:
+    """The ranges of x and y, with a margin."""
+    if not log:
+        return _area(every)
+    if below := [p for p in every if min(p) <= 0]:
+        raise DataError("scatter(log=True)", f"the point {list(below[0])} is not above 0",
+                        "leave it out, or use log=False")  # fmt: skip
+    xs, ys = _area([(math.log10(px), math.log10(py)) for px, py in every])
+    return (10.0 ** xs[0], 10.0 ** xs[1]), (10.0 ** ys[0], 10.0 ** ys[1])
 
 
 def _look(k: int) -> tuple[str, str]:
