@@ -15,7 +15,7 @@ export PIP_ROOT_USER_ACTION := ignore
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup-env build mnist chapters examples test opencl lint bench sanitize sanitize-thread fuzz \
-        jit-fuzz conformance exhaustive onnx-sweep oracle mutants arm64 docs site site-test clean
+        jit-fuzz conformance listings exhaustive onnx-sweep oracle mutants arm64 docs site site-test clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-17s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -145,6 +145,9 @@ jit-fuzz: setup-env ## random programs about state: does jit leave what Python l
 
 conformance: setup-env ## measure how simd_cpp agrees with python_ref; writes docs/conformance.md
 	$(BIN)/python -m tutor conformance simd --markdown docs/conformance.md $(ARGS)
+
+listings: setup-env $(VENV)/extra-native ## read the loops of some kernels; writes tutor/profiler/listings.txt
+	$(BIN)/python .ci/listings.py
 
 exhaustive: setup-env ## measure kernels on every float there is, for hours; writes docs/exhaustive.md
 	$(BIN)/python tests/exhaustive/exhaustive.py $(ARGS)

@@ -448,6 +448,7 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.linalg.multi_dot": lambda: walked(linalg.multi_dot([floats(), floats(3, 2)])),
     "tutor.linalg.slogdet": lambda: linalg.slogdet(square()).logabsdet.backward(),
     "tutor.linalg.solve": lambda: walked(linalg.solve(square(), floats(3))),
+    "tutor.listing": lambda: tutor.listing("add", level="avx2"),
     "tutor.save": lambda: saved(),
     "tutor.load": lambda: saved(),
     "tutor.data.load": lambda: data.load("digits", limit=4),

@@ -74,7 +74,7 @@ GIVEN: dict[str, Any] = {
     "negative": MATRIX, "var": MATRIX, "indices": Tensor([[[0, 3], [1, 2]]]),
     "pad": (1, 1), "q": 0.5, "mat1": MATRIX, "mat2": MATRIX, "mat": MATRIX, "batch1": MATRIX[None],
     "batch2": MATRIX[None], "tensor1": MATRIX, "tensor2": MATRIX, "test": [1.0, 2.0],
-    "xp": MATRIX[2], "fp": MATRIX[0], "array": MATRIX, "state": MATRIX,
+    "xp": MATRIX[2], "fp": MATRIX[0], "array": MATRIX, "state": MATRIX, "kernel": "add",
 }  # fmt: skip
 ITSELF: dict[str, Any] = {  # where GIVEN or MATRIX would not do
     "where": MASK, "one_hot": WHOLE[0], "conv1d": LINE, "conv2d": IMAGE, "conv_transpose1d": LINE,

@@ -88,6 +88,7 @@ lazy_imports.PLACES.update(
     jit="tutor.programs.jit",
     lazy="tutor.programs.lazy",
     linalg="tutor.linalg",
+    listing="tutor.profiler.listing",
     missing_names="tutor.interop.missing_names",
     nn="tutor.nn",
     opencl="tutor.backends.opencl",
@@ -123,6 +124,7 @@ if lazy_imports.AT_ONCE:  # and a type checker knows by this what the names are
     from tutor.backends import python_ref
     from tutor.nn.saving import load, save
     from tutor.profiler.anomaly import detect_anomaly
+    from tutor.profiler.listing import listing
     from tutor.profiler.profile import profile
     from tutor.programs.jit import jit
     from tutor.programs.lazy import lazy, realize, schedule
@@ -139,7 +141,8 @@ __all__ = [  # and the names of tutor.functions.__all__
     "enable_grad", "engine", "errors", "eye", "float", "float16", "float32", "float64",
     "from_dlpack", "from_numpy", "full", "functions", "grad", "graph", "half", "hstack",
     "inference_mode", "initial_seed", "int", "int8", "int16", "int32", "int64", "interp",
-    "is_grad_enabled", "isin", "jit", "keep_graph", "lazy", "linalg", "linspace", "load", "long",
+    "is_grad_enabled", "isin", "jit", "keep_graph", "lazy", "linalg", "linspace", "listing", "load",
+    "long",
     "manual_seed",
     "memory", "meshgrid", "multinomial", "nn", "no_grad", "ones", "ones_like", "onnx", "ops",
     "optim", "profile", "promote", "python_ref", "rand", "randint", "randn", "random", "randperm",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs/_ext"))
 import call_map
 from source_lines import Place, text_of
+
+from tutor.profiler.listing import stored
 
 ROOT = Path(__file__).parents[2]
 FORWARD, IN_CPP, BACKWARD = call_map.maps(ROOT / "docs" / "architecture.md")
@@ -94,6 +97,12 @@ def test_each_place_is_there() -> None:
         _ = Place("tutor/core/engine/forward.py", "Forward.gone").line
     with pytest.raises(LookupError, match="has no 'KERNEL"):
         _ = Place("tutor/backends/simd_cpp/kernels/arithmetic.cpp", "KERNEL(gone").line
+
+
+def test_the_way_ends_in_the_stored_instructions() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```text\n(add float32 .+?)\n```", page, re.DOTALL)
+    assert shown == str(stored()["add", "float32", "avx512"])
 
 
 def test_a_box_leads_to_its_line() -> None:

@@ -2,6 +2,7 @@
 
 from area_mutants import AREA_MUTANTS
 from function_mutants import FUNCTION_MUTANTS
+from instrument_mutants import INSTRUMENT_MUTANTS
 from mutant import Mutant
 from parallel_mutants import PARALLEL_MUTANTS
 from pass_mutants import PASS_MUTANTS
@@ -17,6 +18,7 @@ PYTHON_MUTANTS = [
     *PARALLEL_MUTANTS,
     *FUNCTION_MUTANTS,
     *AREA_MUTANTS,
+    *INSTRUMENT_MUTANTS,
     # ---- the walk backward -----------------------------------------------------------------------
     Mutant(
         "an expanded gradient is kept", ENGINE,

@@ -1,0 +1,44 @@
+"""Bugs in the instruments of Part III: listings of machine code, counters, labs."""
+
+from mutant import Mutant
+
+CODE, LISTING = "tutor/profiler/machine_code.py", "tutor/profiler/listing.py"
+CODE_TESTS = "profiler/test_machine_code.py"
+
+INSTRUMENT_MUTANTS = [
+    # ---- listings --------------------------------------------------------------------------------
+    Mutant(
+        "the outer loop is listed, too", CODE,
+        "if not any(first <= a and b <= last and (a, b) != (first, last) for a, b in real)",
+        "if codes",
+        CODE_TESTS, "instructions that run once a row are shown as if they ran for each element",
+    ),
+    Mutant(
+        "a way out of a loop is listed with it", CODE,
+        "            return [code for code in codes if code.address in kept]",
+        "            return codes",
+        CODE_TESTS, "half of the loop of add is what happens after it",
+    ),
+    Mutant(
+        "a jump back to a way out is a loop", CODE,
+        "if body[0] is codes[a] and any(", "if any(",
+        CODE_TESTS, "what runs once is shown as a loop",
+    ),
+    Mutant(
+        "kernels behind a table are not looked at", CODE,
+        "waiting += [place] if place in functions else _listed_at(base, place, functions)",
+        "waiting += [place]",
+        CODE_TESTS, "the listing of a product is that of one vector, not of the micro-kernel",
+    ),
+    Mutant(
+        "the line is that of the outermost call", CODE,
+        "            if line is None and HERE in frame[1]:", "            if HERE in frame[1]:",
+        CODE_TESTS, "each instruction comes from the loop, none from the formula",
+    ),
+    Mutant(
+        "stored lines are put to other instructions", LISTING,
+        "    if known and [line.instruction for line in known.lines] == [",
+        "    if known or [line.instruction for line in lines] != [",
+        "profiler/test_listing.py", "a build by another compiler is shown with lines of this one",
+    ),
+]  # fmt: skip
