@@ -4,6 +4,7 @@ from mutant import Mutant
 
 CODE, LISTING = "tutor/profiler/machine_code.py", "tutor/profiler/listing.py"
 CODE_TESTS = "profiler/test_machine_code.py"
+COUNTERS, CACHEGRIND = "tutor/profiler/counters.py", "tutor/profiler/cachegrind.py"
 
 INSTRUMENT_MUTANTS = [
     # ---- listings --------------------------------------------------------------------------------
@@ -40,5 +41,31 @@ INSTRUMENT_MUTANTS = [
         "    if known and [line.instruction for line in known.lines] == [",
         "    if known or [line.instruction for line in lines] != [",
         "profiler/test_listing.py", "a build by another compiler is shown with lines of this one",
+    ),
+    # ---- counters --------------------------------------------------------------------------------
+    Mutant(
+        "a count that cannot start stays open", COUNTERS,
+        "                os.close(self._open.pop(name))", "                self._open.pop(name)",
+        "profiler/test_counters.py", "a loop of measurements runs out of descriptors",
+    ),
+    Mutant(
+        "an interrupt leaves counters open", COUNTERS,
+        "            self._close()\n            raise", "            raise",
+        "profiler/test_counters.py", "they count on, and the block cannot be used again",
+    ),
+    Mutant(
+        "an interrupt at the end leaves counters open", COUNTERS,
+        "        finally:\n            self._close()",
+        "        finally:\n            self._open = {}",
+        "profiler/test_counters.py", "they count on, and the block cannot be used again",
+    ),
+    Mutant(
+        "only loads miss", CACHEGRIND, '("D1mr", "D1mw")', '("D1mr",)',
+        "profiler/test_cachegrind.py", "a transpose that writes by columns seems to be free",
+    ),
+    Mutant(
+        "the caches are the machine's", CACHEGRIND,
+        '        asked += [f"--{cache}={geometry}" for cache, geometry in CACHES.items()]\n', "",
+        "profiler/test_cachegrind.py", "the same program has other counts on the next machine",
     ),
 ]  # fmt: skip

@@ -66,9 +66,8 @@ def test_what_the_processor_counts(permitted: Callable[..., StandIn]) -> None:
         "branch misses": 1005,
     }
     assert c.why == "" and "1,003" in str(c) and "not counted" not in str(c)
-    for descriptor in stand_in.pipes:
-        with pytest.raises(OSError, match="Bad file descriptor"):
-            os.fstat(descriptor)
+    assert "instead" not in str(c)
+    none_is_open(stand_in)
 
 
 def test_a_shared_counter_is_scaled_up(permitted: Callable[..., StandIn]) -> None:
@@ -78,6 +77,66 @@ def test_a_shared_counter_is_scaled_up(permitted: Callable[..., StandIn]) -> Non
     assert c.counts["cycles"] == 1200
     assert c.counts["instructions"] is None
     assert c.counts["branches"] is None and "virtual machines" in c.why
+
+
+@pytest.mark.parametrize("refused", [0, 3])
+def test_a_count_that_cannot_start_is_closed(
+    permitted: Callable[..., StandIn], monkeypatch: pytest.MonkeyPatch, refused: int
+) -> None:
+    stand_in = permitted(dict.fromkeys(EVENTS.values(), (7, 1, 1)))
+    control = stand_in.control
+
+    def unwilling(descriptor: int, request: int) -> None:
+        if stand_in.pipes[descriptor] == refused:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        control(descriptor, request)
+
+    monkeypatch.setattr(module, "control", unwilling)
+    with counters() as c:
+        pass
+    assert {name for name in EVENTS if c.counts[name] is None} == {
+        name for name, config in EVENTS.items() if config == refused
+    }
+    assert c.why == "the system call failed: No space left on device"
+    none_is_open(stand_in)
+
+
+@pytest.mark.parametrize("moment", [ENABLE, DISABLE])
+def test_nothing_stays_open_after_an_interrupt(
+    permitted: Callable[..., StandIn], monkeypatch: pytest.MonkeyPatch, moment: int
+) -> None:
+    stand_in = permitted(dict.fromkeys(EVENTS.values(), (7, 1, 1)))
+
+    def interrupted(descriptor: int, request: int) -> None:
+        if request == moment and stand_in.pipes[descriptor] == EVENTS["branches"]:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "control", interrupted)
+    c = counters()
+    with pytest.raises(KeyboardInterrupt), c:
+        pass
+    none_is_open(stand_in)
+    monkeypatch.setattr(module, "control", lambda descriptor, request: None)
+    with c:  # it does not count already
+        pass
+    assert c.counts["branches"] == 7
+
+
+def none_is_open(stand_in: StandIn) -> None:
+    for descriptor in stand_in.pipes:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(descriptor)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_what_counts_instead(monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
+    monkeypatch.setattr(module, "which", lambda name: f"/usr/bin/{name}" if there else None)
+    monkeypatch.setattr(module, "missing", lambda: "there is no Linux")
+    with counters() as c:
+        pass
+    (last,) = [row for row in str(c).splitlines() if row.startswith("instead: ")]
+    assert ("tutor.profiler.cachegrind" in last) == there
+    assert "the cache model of chapter 13" in last
 
 
 def test_it_stops_where_the_block_raises(permitted: Callable[..., StandIn]) -> None:

@@ -7,7 +7,7 @@
 Unlike a time, a count hardly depends on what else the machine does. Page faults are those of this
 process, by getrusage. The others come from Linux's perf events, by the raw system call, so that no
 other package is needed: they are those of the calling thread and of threads that it starts within
-the block. Where there are none, `why` says so in one sentence.
+the block. Where there are none, `why` says so in one sentence, and `instead` what else can count.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import os
 import platform
 import struct
 import sys
+from shutil import which
 from types import TracebackType
 from typing import NamedTuple
 
@@ -68,6 +69,14 @@ def missing() -> str:
     if platform.machine() not in CALLS:
         return f"the number of the system call is not known for {platform.machine()}"
     return ""
+
+
+def instead() -> str:
+    """What counts cache misses where the processor does not."""
+    model = "the cache model of chapter 13 counts the misses of any list of addresses"
+    if not which("valgrind"):
+        return model
+    return f"tutor.profiler.cachegrind counts those of a program, in valgrind; {model}"
 
 
 def explained(error: OSError) -> str:
@@ -129,15 +138,31 @@ class counters:  # noqa: N801 - read as a verb: with counters() as c
                 "with c: ...", "c is counting already", "make another one: counters()"
             )
         self._at_work, self.why = True, missing()
+        try:
+            self._begin()
+        except BaseException:  # an interrupt: __exit__ is not called
+            self._close()
+            raise
+        return self
+
+    def _begin(self) -> None:
         for name, config in {} if self.why else EVENTS.items():
             try:
                 self._open[name] = perf_event_open(config)
             except OSError as error:
                 self.why = self.why or explained(error)
         self._before = page_faults()
+        for name, descriptor in list(self._open.items()):
+            try:
+                control(descriptor, ENABLE)
+            except OSError as error:
+                self.why = self.why or explained(error)
+                os.close(self._open.pop(name))
+
+    def _close(self) -> None:
         for descriptor in self._open.values():
-            control(descriptor, ENABLE)
-        return self
+            os.close(descriptor)
+        self._open, self._at_work = {}, False
 
     def __exit__(
         self,
@@ -145,15 +170,16 @@ class counters:  # noqa: N801 - read as a verb: with counters() as c
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for descriptor in self._open.values():
-            control(descriptor, DISABLE)
-        now = page_faults()
-        faults = now.minor - self._before.minor if now and self._before else None
-        self.counts = {"page faults": faults} | dict.fromkeys(EVENTS)
-        for name, descriptor in self._open.items():
-            self.counts[name] = _read(descriptor)
-            os.close(descriptor)
-        self._open, self._at_work = {}, False
+        try:
+            for descriptor in self._open.values():
+                control(descriptor, DISABLE)
+            now = page_faults()
+            faults = now.minor - self._before.minor if now and self._before else None
+            self.counts = {"page faults": faults} | dict.fromkeys(EVENTS)
+            for name, descriptor in self._open.items():
+                self.counts[name] = _read(descriptor)
+        finally:
+            self._close()
 
     def __str__(self) -> str:
         """A line for each count, and the sentence for those that there are not."""
@@ -165,6 +191,8 @@ class counters:  # noqa: N801 - read as a verb: with counters() as c
         absent = [name for name in self.counts if name not in known]
         if absent:
             lines.append(f"not counted: {', '.join(absent)} ({self._reason()})")
+        if self.why:
+            lines.append(f"instead: {instead()}")
         return "\n".join(lines)
 
     def _reason(self) -> str:
