@@ -203,6 +203,9 @@ def test_the_pure_wheel_is_for_any_system_and_carries_the_licences(pure: Path) -
     names = zipfile.ZipFile(pure).namelist()
     assert not [name for name in names if name.endswith((".so", ".cpp", ".hpp", "CMakeLists.txt"))]
     assert {"tutor/py.typed", "tutor/backends/simd_cpp/_simd.pyi"} <= set(names)
+    assert {"tutor/profiler/listings.txt", "course/labs/flags.c", "course/labs/measured.json"} <= (
+        set(names)
+    )
     licences = sorted(name.rpartition("/")[2] for name in names if "/licenses/" in name)
     assert licences == ["LICENSE", "xsimd-BSD-3-Clause.txt"]
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import tutor
-from course import shell
+from course import lab, shell
 from tutor import doctor
 from tutor.backends import registry, simd_cpp
 from tutor.backends.matrix_signatures import MATRICES
 from tutor.backends.signatures import SIGNATURES
 from tutor.distributed import launcher
-from tutor.doctor import names
+from tutor.doctor import names, processor
 from tutor.errors import KernelNotFound, TutorError
 from tutor.programs import command as program_command
 from tutor.testing import cases, conformance, matrices
@@ -170,6 +170,7 @@ def parser() -> argparse.ArgumentParser:
     program_command.add_command(commands)
     launcher.add_command(commands)
     shell.add_commands(commands)
+    lab.add_command(commands, processor.name)
     return p
 
 

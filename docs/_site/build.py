@@ -88,13 +88,16 @@ def fetch_pyodide() -> None:
 # ---- the library ---------------------------------------------------------------------------------
 
 
+STORED = ("listings.txt", "measured.json")  # what is shown where there is no compiler
+
+
 def library() -> dict[str, Path]:
     """The files of the library and the course, under the names they have when installed."""
     files = {
         path.relative_to(ROOT).as_posix(): path
         for folder in ("tutor", "course")
         for path in sorted((ROOT / folder).rglob("*"))
-        if path.suffix in (".py", ".typed")
+        if path.suffix in (".py", ".typed") or path.name in STORED
     }
     chapters = sorted((ROOT / "chapters").glob("*.ipynb"))
     return files | {f"course/chapters/{path.name}": path for path in chapters}

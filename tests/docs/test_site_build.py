@@ -75,6 +75,19 @@ def test_the_archive_is_a_library_with_the_whole_course(tmp_path):
     assert "python_ref" in done.stdout and "simd" not in done.stdout
 
 
+def test_the_archive_has_what_is_shown_where_there_is_no_compiler(tmp_path):
+    build.write_library(tmp_path / "tutor.zip")
+    zipfile.ZipFile(tmp_path / "tutor.zip").extractall(tmp_path / "library")
+    shown = "import tutor; print(tutor.listing('add', level='avx2'))"
+    for words in (["-c", shown], ["-m", "tutor", "lab", "branches"]):
+        done = subprocess.run(
+            [sys.executable, *words], cwd=tmp_path / "library", capture_output=True, text=True,
+            env={"PATH": "/nowhere"}, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert "vaddps ymm0" in done.stdout or "measured on " in done.stdout
+
+
 def test_equal_files_make_equal_archives(tmp_path):
     for name in ("one.zip", "two.zip"):
         build.write_library(tmp_path / name)

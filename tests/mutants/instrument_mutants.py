@@ -5,6 +5,7 @@ from mutant import Mutant
 CODE, LISTING = "tutor/profiler/machine_code.py", "tutor/profiler/listing.py"
 CODE_TESTS = "profiler/test_machine_code.py"
 COUNTERS, CACHEGRIND = "tutor/profiler/counters.py", "tutor/profiler/cachegrind.py"
+LAB = "course/lab.py"
 
 INSTRUMENT_MUTANTS = [
     # ---- listings --------------------------------------------------------------------------------
@@ -67,5 +68,42 @@ INSTRUMENT_MUTANTS = [
         "the caches are the machine's", CACHEGRIND,
         '        asked += [f"--{cache}={geometry}" for cache, geometry in CACHES.items()]\n', "",
         "profiler/test_cachegrind.py", "the same program has other counts on the next machine",
+    ),
+    # ---- labs ------------------------------------------------------------------------------------
+    Mutant(
+        "a busy machine is judged", LAB,
+        "        if max(before, after) <= 1.15 * min(before, after):", "        if best:",
+        "course/test_lab.py", "what another program takes is blamed on a flag of the compiler",
+        "probes or busy",
+    ),
+    Mutant(
+        "only a machine that slows down is busy", LAB,
+        "        if max(before, after) <= 1.15 * min(before, after):",
+        "        if after <= 1.15 * before:",
+        "course/test_lab.py", "the first candidates are measured while something else still runs",
+        "probes",
+    ),
+    Mutant(
+        "candidates do not take turns", LAB,
+        "best = [min(known, seconds(work)) for known, work in zip(best, works, strict=True)]",
+        "best = [min([k, *(seconds(w) for _ in range(TRIES))]) for k, w in zip(best, works)]",
+        "course/test_lab.py", "one of them meets all of what disturbs", "turns",
+    ),
+    Mutant(
+        "the ratio is upside down", LAB,
+        "return base / took if faster else took / base",
+        "return took / base if faster else base / took",
+        "course/test_lab.py", "-Ofast is shown as four times as slow", "ratio",
+    ),
+    Mutant(
+        "flags reach the linker", LAB,
+        'self._run(["-shared", code', 'self._run([*flags, "-shared", code',
+        "course/test_lab.py", "GCC 12 links what flushes denormal numbers for all of the process",
+        "linked",
+    ),
+    Mutant(
+        "a guess changes at the first mistake", LAB,
+        "wrong += (state >= 2) != way", "wrong += (state >= 1) != way",
+        "course/test_lab.py", "the end of each loop costs two wrong guesses", "counter",
     ),
 ]  # fmt: skip
