@@ -73,8 +73,7 @@ class Judge:
         and must give the same, unless `again=False`. `given` says what the call is about, where it
         fails. `Judge.instance(cls, ...)` is the same call.
         """
-        if not callable(function):
-            self.fail({"got": what(function), "expected": "a function"}, given)
+        self.function(function, given)
         self.called, self.given = as_written(function, args, kwargs), given
         passed = [*args, *kwargs.values()]
         names = [*(f"argument {number + 1}" for number in range(len(args))), *kwargs]
@@ -94,6 +93,11 @@ class Judge:
         return result
 
     instance = call
+
+    def function(self, answer: Any, given: str = "") -> None:
+        """It is a function, or anything else that can be called."""
+        if not callable(answer):
+            self.fail({"got": what(answer), "expected": "a function"}, given)
 
     def _once_more(self, earlier: Call, said: Any, later: Call) -> None:
         """A call is made again after another one. It must give what it gave before."""

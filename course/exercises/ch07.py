@@ -11,19 +11,13 @@ from typing import Any
 
 from course.compare import kind
 from course.exercise import Judge, exercise, question
-from course.library import of, ours
+from course.library import theirs_or_ours
 from course.turns import Steps, formed, in_forms, scattered, take_turns
 
 Rows = list[list[float]]
 
 
-def own(answer: Any, name: str, chapter: int = 6) -> Any:
-    """What the learner's code means by `name`: their own piece; ours where it knows none.
-
-    What an answer is given has to be of the learner's own classes, since it is their engine that
-    records it, and their backend that looks the kernels up.
-    """
-    return getattr(of(answer, name, default=ours(chapter)), name)
+own = partial(theirs_or_ours, chapter=6)
 
 
 @contextmanager

@@ -12,16 +12,14 @@ from typing import Any
 
 from course.compare import kind
 from course.exercise import Judge, exercise, question
-from course.exercises import ch07
 from course.exercises.ch07 import needs_tensor, order_kept
+from course.library import theirs_or_ours
 from course.turns import Steps, formed, in_forms, scattered, take_turns
 
 Numbers = list[list[float]]
 
 
-def own(answer: Any, name: str) -> Any:
-    """What the learner's code means by `name`: their own piece; ours where it knows none."""
-    return ch07.own(answer, name, 8)
+own = partial(theirs_or_ours, chapter=8)
 
 
 # ---- the loop ------------------------------------------------------------------------------------

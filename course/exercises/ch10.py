@@ -14,9 +14,9 @@ from typing import Any
 
 from course.compare import kind
 from course.exercise import Judge, exercise, question
-from course.exercises import ch07
 from course.exercises.ch07 import are_scores, is_tensor, needs_tensor, order_kept
 from course.exercises.ch09 import is_quick
+from course.library import theirs_or_ours
 from course.turns import Steps, formed, in_forms, take_turns
 from tutor import data
 from tutor.backends import registry
@@ -29,9 +29,7 @@ LIMIT = 30_000  # numbers that a reader may be made of
 GOAL = 0.99  # the share that it has to read right
 
 
-def own(answer: Any, name: str) -> Any:
-    """What the learner's code means by `name`: their own piece; ours where it knows none."""
-    return ch07.own(answer, name, 10)
+own = partial(theirs_or_ours, chapter=10)
 
 
 def filled(answer: Any, shape: Shape, seed: int, dtype: str = "float64") -> Any:

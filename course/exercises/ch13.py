@@ -235,11 +235,6 @@ def _transposes(
     _fewer(judge, cache, hands, lines, most)
 
 
-def is_function(judge: Judge, answer: Any) -> None:
-    if not callable(answer):
-        judge.fail({"got": what(answer), "expected": "a function"})
-
-
 @exercise(
     "13.3",
     "Transpose by tiles",
@@ -259,7 +254,7 @@ def is_function(judge: Judge, answer: Any) -> None:
 )
 def check_13_3(judge: Judge, answer: Any) -> None:
     """out[j, i] = a[i, j], with at most 1.1 times the compulsory misses."""
-    is_function(judge, answer)
+    judge.function(answer)
     for rows, columns in ((2, 3), (1, 5), (20, 1), (16, 16), (64, 64), (61, 67), (40, 100)):
         _transposes(judge, answer, rows, columns, ch13.CacheModel(4096, 64, 64), 64, 1.1)
 
@@ -285,7 +280,7 @@ def check_13_3(judge: Judge, answer: Any) -> None:
 )
 def check_13_4(judge: Judge, answer: Any) -> None:
     """out = a.T + a, with at most 1.6 times the misses of a + a."""
-    is_function(judge, answer)
+    judge.function(answer)
     for n in (1, 3, 16, 20, 64, 61, 96):
         down = padded(n)
         hands, cache, numbers = Hands(2), ch13.CacheModel(4096, 64, 64), _rows(n, n, down)
@@ -320,7 +315,7 @@ def check_13_4(judge: Judge, answer: Any) -> None:
 )
 def check_13_s1(judge: Judge, answer: Any) -> None:
     """out[j, i] = a[i, j], with at most 1.25 times the compulsory misses in each cache."""
-    is_function(judge, answer)
+    judge.function(answer)
     for rows, columns in ((2, 3), (1, 9), (5, 1)):
         _transposes(judge, answer, rows, columns, ch13.CacheModel(4096, 64, 64), 64, 9.0)
     for side in (64, 128):
@@ -526,7 +521,7 @@ def _lanes_case(
 )
 def check_13_7(judge: Judge, answer: Any) -> None:
     """x + y in lanes, bit for bit, for every tail, anywhere in memory, and with out = x."""
-    is_function(judge, answer)
+    judge.function(answer)
     places = ((0, 0, 0), (1, 0, 0), (3, 5, 2), (8, 7, 1))
     for n in (8, 16, *range(34)):
         for starts in places:
@@ -580,7 +575,7 @@ REWRITTEN: dict[str, Rule] = {
 )
 def check_13_8(judge: Judge, answer: Any) -> None:
     """All float16 numbers for which two functions differ, to the bit, but for nan."""
-    is_function(judge, answer)
+    judge.function(answer)
     for rule, (before, after) in REWRITTEN.items():
         wanted = [x for x in ch13.HALVES if not ch13.same(before(x), after(x))]
         got = judge.call(answer, before, after, given=f"the rule: {rule}", again=False)
@@ -789,7 +784,7 @@ ACCEPTED: dict[str, Walk] = {
 )
 def check_13_10(judge: Judge, answer: Any) -> None:
     """True for the right kernels, False for each of eight wrong ones."""
-    is_function(judge, answer)
+    judge.function(answer)
     for words, kernel in ACCEPTED.items():
         judge.called, judge.given = "agrees(kernel)", f"a right kernel, {words}"
         judge.equal(_said(judge, answer, kernel), True)
