@@ -201,7 +201,7 @@ def test_nothing_else_goes_by_the_name_of_tensor() -> None:
 
 # ---- the fence around the trunk ------------------------------------------------------------------
 
-TRUNK = 13_540  # lines at most; the aim is 11,000
+TRUNK = 13_544  # lines at most; the aim is 11,000
 
 
 def leaves(module: str) -> set[str]:
@@ -297,7 +297,7 @@ def test_import_tutor_leaves_optional_packages_alone(name: str) -> None:
 AT_ONCE = {"_storage", "_util", "backends", "core", "dtype", "errors", "functions", "memory",
            "methods", "ops", "random"}  # fmt: skip
 LATER = {"tutor.backends.python_ref", "tutor.backends.costs", "tutor.methods.dlpack"}
-OF_PYTHON = {"__future__", "array", "contextvars", "ctypes", "importlib", "math", "struct",
+OF_PYTHON = {"__future__", "array", "contextvars", "ctypes", "gc", "importlib", "math", "struct",
              "weakref", "zlib"}  # fmt: skip
 OF_TYPING = {"collections", "copyreg", "enum", "functools", "genericpath", "os", "posixpath", "re",
              "stat", "warnings"}  # fmt: skip

@@ -94,7 +94,6 @@ ELSEWHERE = {
     "training/log.py": "training/test_run.py",
     "training/outline.py": "training/test_monitor.py",
     "training/screen.py": "training/test_run.py",
-    "_util/atomic.py": "util/test_context_settings.py",
     "_util/callers.py": "profiler/test_anomaly.py",
     "_util/checks.py": "test_mistakes.py",
     "_util/error_messages.py": "core/test_engine.py",

@@ -6,6 +6,7 @@ run. Within one call of a C function neither can happen.
 
 from __future__ import annotations
 
+import gc
 import os
 from _thread import get_ident
 from collections import deque
@@ -51,7 +52,10 @@ def advance(numbers: memoryview, index: int, by: int) -> int:
     before: list[int] = []
     is_read = map(before.append, map(numbers.__getitem__, (index,)))
     sums = map(mod, map(add, before, (by,)), (2**64,))  # lazily, after the read
-    any(chain(is_read, map(numbers.__setitem__, (index,), sums)))  # one C call
+    is_written = map(numbers.__setitem__, (index,), sums)
+    # Not in between, either: a garbage collection, whose finalizers may let another thread run.
+    pause, resume = (gc.disable, gc.enable) if gc.isenabled() else (int, int)
+    any(chain(map(_call, (pause,)), is_read, is_written, map(_call, (resume,))))  # one C call
     return before[0]
 
 
