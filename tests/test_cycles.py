@@ -78,7 +78,7 @@ PUBLIC = [
     *(
         (nn.Module, name)
         for name in dir(nn.Module)
-        if not name.startswith("_") and callable(getattr(nn.Module, name))
+        if not name.startswith("_") and callable(getattr(nn.Module, name, None))
     ),
 ]
 

@@ -143,7 +143,9 @@ NO_FUNCTIONS = {  # modules, classes, contexts and tables: tested where they are
 
 
 def public(place: Any, but: set[str]) -> dict[str, Any]:
-    found = {n: getattr(place, n) for n in dir(place) if not n.startswith("_") and n not in but}
+    found = {
+        n: getattr(place, n, None) for n in dir(place) if not n.startswith("_") and n not in but
+    }
     return {n: f for n, f in found.items() if inspect.isroutine(f)}
 
 

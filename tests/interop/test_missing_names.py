@@ -14,19 +14,17 @@ from tutor.interop.missing_names import TABLES, MissingNameError, of_object
 
 ROWS = [(kind, name) for kind, table in TABLES.items() for name in table]
 OBJECTS: dict[str, Any] = {
+    "Tensor": tutor.ones(1), "Module": nn.ReLU(),
     "Sequential": nn.Sequential(), "ModuleList": nn.ModuleList(), "ModuleDict": nn.ModuleDict(),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("kind", "name"), ROWS)
 def test_a_row_names_what_tutor_lacks_and_says_what_to_write(kind: str, name: str) -> None:
-    if kind in ("Tensor", "Module"):
-        owner: Any = {"Tensor": tutor.ones(1), "Module": nn.ReLU()}[kind]
-        assert not hasattr(owner, name)
-        error: Any = of_object(owner, name)
-    else:
-        owner = OBJECTS[kind] if kind in OBJECTS else importlib.import_module(kind)
-        assert not hasattr(owner, name)
+    owner = OBJECTS[kind] if kind in OBJECTS else importlib.import_module(kind)
+    assert not hasattr(owner, name) and name not in dir(owner)
+    error: Any = of_object(owner, name)  # a Tensor does not look in the table: see the page
+    if kind != "Tensor":
         with pytest.raises(AttributeError) as caught:
             getattr(owner, name)
         error = caught.value
@@ -42,6 +40,21 @@ def test_a_row_names_what_pytorch_has(kind: str, name: str) -> None:
     if not kind.startswith("tutor"):
         owner = torch.Tensor if kind == "Tensor" else getattr(torch.nn, kind)
     assert hasattr(owner, name)
+
+
+def test_what_someone_calls_so_is_theirs() -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.cuda = True
+
+        def share_memory(self) -> str:
+            return "theirs"
+
+    assert Net().cuda is True and Net().share_memory() == "theirs"
+    assert getattr(nn.ReLU(), "cuda", None) is None
+    with pytest.raises(MissingNameError, match=r"asked: Net\.get_parameter"):
+        Net().get_parameter("weight")
 
 
 @pytest.mark.parametrize("owner", [tutor, tutor.nn, tutor.optim, *OBJECTS.values()])

@@ -95,6 +95,29 @@ def missing(kinds: tuple[str, ...], name: str, plain: str) -> AttributeError:
     return AttributeError(plain)
 
 
+class Absent:
+    """Stands in a class for a name that it does not have. (A `__getattr__` would slow down every
+    other attribute.) What a subclass or an object calls by this name comes first, as ever."""
+
+    def __init__(self, owner: str, name: str) -> None:
+        self.owner, self.name = owner, name
+
+    def __get__(self, value: object, kind: type) -> None:
+        raise missing((kind.__name__, self.owner), self.name, "")
+
+
+def explain(kind: type) -> None:
+    """Have the missing names of that class explained; dir() does not list them."""
+    names = TABLES[kind.__name__]
+
+    def listed(self: object) -> list[str]:
+        return [name for name in object.__dir__(self) if name not in names]
+
+    for name in names:
+        setattr(kind, name, Absent(kind.__name__, name))
+    setattr(kind, "__dir__", listed)  # noqa: B010 - to a type checker it is no attribute
+
+
 def of_object(value: object, name: str) -> AttributeError:
     """The error for an attribute that an object does not have."""
     kinds = tuple(kind.__name__ for kind in type(value).__mro__)

@@ -70,3 +70,4 @@ __all__ = [
     "state_dict", "train", "utils",
 ]  # fmt: skip
 missing_names.watch(__name__)
+missing_names.explain(Module)
