@@ -187,7 +187,7 @@ CLAIMS = [
         "next",
     ),
     Claim(
-        "It can load fewer than 8 numbers, too: then the other lanes are 0",
+        "It can also load fewer than 8 numbers: then the other lanes are 0",
         lambda names: names["Lanes"]().load(names["Row"]([1.0]), 0, 1) == [1.0] + [0.0] * 7,
         "next",
     ),

@@ -277,7 +277,7 @@ CLAIMS = [
             and names["unpacked"].lines.misses == 2 * 64
         ),
     ),
-    Claim("The zeros at the end are welcome, too", without_packing_edges),
+    Claim("The zeros at the end are welcome as well", without_packing_edges),
     Claim(
         "All three agree, because whoever wrote this test took sizes that divide by 4 and by 6",
         lambda names: ways(names, (8, 5, 12)) == ways(names, (16, 3, 18)) == [True] * 3,
