@@ -1,9 +1,10 @@
 """An interrupt at every bytecode of tutor's own: no mode, no `.grad` and no version is left wrong.
 
-Each scenario is run again and again, with a KeyboardInterrupt before its first, second, third ...
-bytecode in a file of tutor. Afterwards the modes must be what they were, and the next backward()
-right. The second half does it with real signals, at random moments. Without the native part a block
-may last if the interrupt comes while it is entered or left, and at no other moment.
+Each scenario is run again and again, with a KeyboardInterrupt before one bytecode after another in
+a file of tutor: before every third, beginning with another one for each commit (drawn.py), or, with
+TUTOR_CLAIMS=all, before every one. Afterwards the modes must be what they were, and the next
+backward() right. The second half does it with real signals, at random moments. Without the native
+part a block may last if the interrupt comes while it is entered or left, and at no other moment.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 import interrupts
 import pytest
 from cube import Cube
+from drawn import ASKED, turn
 from plain_blocks import IS_NATIVE, make_plain
 
 import tutor
@@ -165,7 +167,9 @@ SHORT = ("no_grad", "enable_grad", "a decorated generator")  # within no_grad, t
     ("name", "outside"), [*((name, True) for name in SCENARIOS), *((name, False) for name in SHORT)]
 )
 def test_an_interrupt_at_every_bytecode(name: str, outside: bool) -> None:
-    run, k, interrupted = SCENARIOS[name], 0, True
+    run, interrupted = SCENARIOS[name], True
+    step = 1 if ASKED == "all" else 3
+    first = k = turn(step)
     with tutor.set_grad_enabled(outside):
         run(Scene())  # so that backends and kernels have been found: that is long, and done once
         run_until(sys.maxsize, lambda: run(Scene()))  # Python 3.12 shows the first nothing
@@ -179,8 +183,8 @@ def test_an_interrupt_at_every_bytecode(name: str, outside: bool) -> None:
             scene.unmoved_or_counted()
             if "backward" in name:
                 scene.check()
-            k += 1
-    COUNTS[f"{name}, {outside}"] = k - 1
+            k += step
+    COUNTS[f"{name}, {outside}"] = (k - first) // step - 1
     assert k > 50
 
 

@@ -1,4 +1,5 @@
-"""What each commit runs another part of: whole chapters, some of which train for minutes.
+"""What each commit runs another part of: chapters that train for minutes, interrupts by the ten
+thousand.
 
 TUTOR_CLAIMS is the commit's id (.ci/run sets it), and TUTOR_CLAIMS=all has everything.
 """
