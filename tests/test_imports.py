@@ -39,7 +39,7 @@ FLOORS = (
     ("amp", "data", "nn", "optim", "profiler", "programs", "testing", "viz"),
     ("distributed", "onnx", "training"),
     ("",),
-    ("course",),
+    ("course", "torch"),
     ("doctor",),
     ("__main__",),
 )

@@ -1,0 +1,69 @@
+"""nn.functional: tutor's functions with PyTorch's signatures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tutor.nn import functional as ours
+from tutor.torch.carrier import Plain, missing, tag
+from tutor.torch.nn.table import FUNCTIONS
+from tutor.torch.reductions import floats
+from tutor.torch.signatures import adapted, changed, formula, spoken
+from tutor.torch.table import rows
+
+for _name, _text, _ in rows(FUNCTIONS):
+    globals()[_name] = adapted(_name, _text, getattr(ours, _name))
+for _name in ("relu", "leaky_relu", "elu", "selu", "celu", "hardtanh", "threshold"):
+    globals()[f"{_name}_"] = changed(_name, globals()[_name])
+
+
+_ROWS: dict[str, Any] = {
+    "softmax(input, dim, _stacklevel=3, dtype=None)":
+        lambda x, dim, level, dtype: Plain.softmax(floats("softmax", x, dtype), dim),
+    "log_softmax(input, dim, _stacklevel=3, dtype=None)":
+        lambda x, dim, level, dtype: Plain.log_softmax(floats("log_softmax", x, dtype), dim),
+    "softmin(input, dim, _stacklevel=3, dtype=None)":
+        lambda x, dim, level, dtype: Plain.softmax(floats("softmin", -x, dtype), dim),
+}  # fmt: skip
+for _row, _compute in _ROWS.items():
+    globals()[_row.partition("(")[0]] = formula(_row, _compute)
+
+
+@spoken
+def one_hot(tensor, num_classes=-1):
+    """1 at the class of each number, else 0, int64."""
+    made = Plain.one_hot(tensor, None if num_classes == -1 else num_classes)
+    return Plain.cast(made, "int64")
+
+
+@spoken
+def gumbel_softmax(logits, tau=1.0, hard=False, eps=1e-10, dim=-1):
+    """A draw from the classes, softened by tau; hard ones have the gradient of the soft ones."""
+    noise = tag(Plain.zeros_like(logits.detach())).exponential_()
+    soft = Plain.softmax((logits - Plain.log(noise)) / tau, dim)
+    if not hard:
+        return soft
+    place = Plain.argmax(soft, dim, True)
+    made = Plain.scatter(soft.detach() * 0, dim, place, Plain.cast(place * 0 + 1, soft.dtype))
+    return made - soft.detach() + soft
+
+
+@spoken
+def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
+    """Windows as columns: (N, C, H, W) -> (N, C kh kw, L)"""
+    kh, kw = _pair(kernel_size)
+    (dh, dw), (ph, pw), (sh, sw) = _pair(dilation), _pair(padding), _pair(stride)
+    x: Any = ours.pad(input, (pw, pw, ph, ph))
+    n, c = x.shape[:2]
+    windows = Plain.unfold(Plain.unfold(x, 2, kh, sh, dh), 3, kw, sw, dw)
+    columns = windows.shape[2] * windows.shape[3]
+    return Plain.reshape(Plain.permute(windows, 0, 1, 4, 5, 2, 3), (n, c * kh * kw, columns))
+
+
+def _pair(size: Any) -> tuple[int, int]:
+    a, b = (size, size) if isinstance(size, int) else size
+    return int(a), int(b)
+
+
+def __getattr__(name: str) -> Any:
+    raise missing("nn.functional", name)
