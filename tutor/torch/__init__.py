@@ -57,6 +57,10 @@ _names.update({
         "max_pool3d", "pairwise_distance", "pixel_shuffle", "rms_norm", "selu", "kl_div",
     )
 })  # fmt: skip
+_names.update({
+    name: getattr(linalg, name)
+    for name in ("cholesky", "det", "slogdet", "matrix_power")
+}, inverse=linalg.inv, pinverse=linalg.pinv, qr=linalg.qr)  # fmt: skip
 autocast = amp.autocast
 newaxis = None
 strided, contiguous_format, channels_last, preserve_format = "strided", "contiguous", "last", "kept"

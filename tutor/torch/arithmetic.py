@@ -122,6 +122,10 @@ def sinc(x: Any) -> Any:
 
 def plus(x: Any, product: Any, beta: Any, alpha: Any) -> Any:
     """beta x + alpha times a product"""
+    if not x.dtype.is_float and (isinstance(beta, float) or isinstance(alpha, float)):
+        raise DTypeError("beta and alpha beside integers", "one is a float", "give whole numbers")
+    if x.dtype is dtypes.bool_:
+        raise DTypeError("a product plus bools", "tutor.torch adds numbers", "write x.float()")
     return Plain.add(Plain.mul(x, beta), Plain.mul(product, alpha))
 
 
@@ -160,6 +164,13 @@ FORMULAS: dict[str, Any] = {
     "sinc(input)": sinc,
     "ldexp(input, other)": lambda x, y: Plain.mul(*promoted(x, Plain.exp2(as_float(y)))),
     "vdot(input, other)": Plain.dot,
+    "square(input)": lambda x: Plain.square(x if x.dtype is not dtypes.bool_ else Plain.long(x)),
+    "addmm(input, mat1, mat2, *, beta=1, alpha=1)":
+        lambda x, a, b, beta, alpha: plus(x, Plain.mm(a, b), beta, alpha),
+    "addmv(input, mat, vec, *, beta=1, alpha=1)":
+        lambda x, a, v, beta, alpha: plus(x, Plain.mv(a, v), beta, alpha),
+    "baddbmm(input, batch1, batch2, *, beta=1, alpha=1)":
+        lambda x, a, b, beta, alpha: plus(x, Plain.bmm(a, b), beta, alpha),
     "addr(input, vec1, vec2, *, beta=1, alpha=1)":
         lambda x, v, w, beta, alpha: plus(x, Plain.outer(v, w), beta, alpha),
     "addbmm(input, batch1, batch2, *, beta=1, alpha=1)":

@@ -64,7 +64,7 @@ class device(str):  # noqa: N801 - PyTorch's name
     @property
     def type(self) -> str:
         """`cpu` of `cpu:0`."""
-        return self.partition(":")[0]
+        return str(self).partition(":")[0]
 
     @property
     def index(self) -> int | None:  # type: ignore[override]

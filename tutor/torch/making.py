@@ -132,6 +132,8 @@ def filled(size: Any, value: Any, dtype: Any) -> Any:
 def arange(start: Any, end: Any, step: Any, dtype: Any) -> Any:
     """start, start + step, ... before end."""
     low, high, by = map(number, (0, start, step) if end is None else (start, end, step))
+    if dtype is not None and not dtype.is_float:
+        low, high, by = int(low), int(high), int(by)
     whole = all(isinstance(v, int) for v in (low, high, by))
     made = Plain.arange(low, high, by, dtype="int64" if whole else "float64")
     return Plain.cast(made, dtype or (dtypes.int64 if whole else dtypes.float32))
@@ -247,9 +249,8 @@ def combinations(x: Any, r: int, with_replacement: bool) -> Any:
     """All combinations of r elements, a row for each."""
     pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     places = list(pick(range(x.shape[0]), r))
-    if not places:
-        return Plain.zeros(0, r, dtype=x.dtype)
-    return Plain.__getitem__(x, Plain(places, dtype="int64"))
+    at = Plain(places, dtype="int64") if places else Plain.zeros(0, r, dtype="int64")
+    return Plain.__getitem__(x, at)
 
 
 def tensordot(a: Any, b: Any, dims: Any, out: Any) -> Any:

@@ -10,7 +10,7 @@ from tutor._storage.array_like import is_number
 from tutor.core.engine import apply
 from tutor.errors import ArgumentError, DTypeError, ShapeError
 from tutor.torch.carrier import Plain, promoted
-from tutor.torch.shapes import narrow
+from tutor.torch.shapes import key_at, narrow
 
 
 def key_of(key: Any) -> Any:
@@ -44,18 +44,26 @@ def where(condition: Any, x: Any, y: Any) -> Any:
     """x where the condition is true, else y; of the condition alone the positions."""
     if x is None:
         return Plain.nonzero(condition)
-    return apply("where", mask_of("where", condition), *promoted(x, y))
+    a, b = promoted(x, y)
+    return apply("where", mask_of("where", condition), a, b)
 
 
 def masked_fill(x: Any, mask: Any, value: Any) -> Any:
     """x, with `value` where the mask is true."""
     number = Plain.item(value) if isinstance(value, Plain) and not value.requires_grad else value
+    if is_number(number) and not x.dtype.is_float:
+        if x.dtype is not dtypes.bool_ and number != int(number):
+            raise DTypeError(f"masked_fill of {x.dtype.name} with {number}", "it holds whole "
+                             "numbers", "write x.float() first")  # fmt: skip
+        number = bool(number) if x.dtype is dtypes.bool_ else int(number)
     return Plain.masked_fill(x, mask_of("masked_fill", mask), number)
 
 
 def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
     """x, with the numbers of `source`, one after another, where the mask is true."""
-    flat = Plain.reshape(Plain.expand(mask_of("masked_scatter", mask), x.shape), -1)
+    shape = layout.broadcast_shapes("masked_scatter", x.shape, mask.shape)
+    x, mask = Plain.expand(x, shape), Plain.expand(mask_of("masked_scatter", mask), shape)
+    flat = Plain.reshape(mask, -1)
     (places,) = Plain.nonzero(flat)
     numbers = Plain.reshape(source, -1)
     if numbers.shape[0] < places.shape[0]:
@@ -148,13 +156,36 @@ def dot(x: Any, y: Any) -> Any:
     return Plain.dot(x, y)
 
 
-def diff(x: Any, n: int, dim: int) -> Any:
+def bincount(x: Any, weights: Any, minlength: int) -> Any:
+    """How often each number occurs, or the sum of its weights: float64, but for float32."""
+    if weights is None or weights.dtype.is_float:
+        return Plain.bincount(x, weights, minlength)
+    return Plain.bincount(x, Plain.cast(weights, dtypes.float64), minlength)
+
+
+def replaced(x: Any, part: Any, source: Any) -> Any:
+    """x, with `source` in the place of that part of it."""
+    made = Plain.copy(x)
+    Plain.copy_(part(made), source)
+    return made
+
+
+def diff(x: Any, n: int, dim: int, prepend: Any, append: Any) -> Any:
     """Differences of neighbours, n times."""
+    row = [v for v in (prepend, x, append) if v is not None]
+    x = apply("cat", *row, axis=dim) if len(row) > 1 else x
     for _ in range(n):
         size = x.shape[dim]
         after, before = narrow(x, dim, 1, size - 1), narrow(x, dim, 0, size - 1)
         x = (Plain.ne if x.dtype is dtypes.bool_ else Plain.sub)(after, before)
     return x
+
+
+def trapezoid(y: Any, x: Any, dx: Any, dim: int) -> Any:
+    """The area below the points (x, y), or at distances dx."""
+    n = y.shape[dim]
+    width = (1.0 if dx is None else dx) if x is None else diff(x, 1, dim, None, None)
+    return Plain.sum((narrow(y, dim, 1, n - 1) + narrow(y, dim, 0, n - 1)) / 2 * width, dim)
 
 
 FORMULAS: dict[str, Any] = {
@@ -176,9 +207,21 @@ FORMULAS: dict[str, Any] = {
     "is_nonzero(input)": lambda x: bool(x.item()),
     "cross(input, other, dim=None)": cross,
     "dot(input, tensor)": dot,
-    "diff(input, n=1, dim=-1)": diff,
+    "diff(input, n=1, dim=-1, prepend=None, append=None)": diff,
+    "bincount(input, weights=None, minlength=0)": bincount,
+    "select_scatter(input, src, dim, index)":
+        lambda x, src, dim, i: replaced(x, lambda y: key_at(y, dim, i), src),
+    "slice_scatter(input, src, dim=0, start=None, end=None, step=1)":
+        lambda x, src, dim, *ends: replaced(x, lambda y: key_at(y, dim, slice(*ends)), src),
+    "diagonal_scatter(input, src, offset=0, dim1=0, dim2=1)":
+        lambda x, src, *where: replaced(x, lambda y: Plain.diagonal(y, *where), src),
 }  # fmt: skip
-ONLY_FUNCTIONS: dict[str, Any] = {"where(condition, input=None, other=None)": where}
+ONLY_FUNCTIONS: dict[str, Any] = {
+    "where(condition, input=None, other=None)": where,
+    "trapezoid(y, x=None, *, dx=None, dim=-1)": trapezoid,
+    "trapz(y, x=None, *, dx=None, dim=-1)": trapezoid,
+    "cdist(x1, x2, p=2.0, compute_mode=None)": lambda a, b, p, mode: Plain.cdist(a, b, p),
+}
 ONLY_METHODS: dict[str, Any] = {
     "where(self, condition, other)": lambda x, condition, y: where(condition, x, y)
 }

@@ -112,6 +112,11 @@ def kth(x: Any, k: int, dim: int, keepdim: bool) -> Pair:
     return at(x, narrow(Plain.argsort(x, dim), dim, k - 1, 1), dim, keepdim)
 
 
+def latest(values: Any, places: Any, x: Any, dim: int) -> Pair:
+    """The extreme so far, and where it is."""
+    return Pair(values(x, dim), places(x, dim)) if x.shape else alone(x)
+
+
 def median(x: Any, dim: Any, keepdim: bool) -> Any:
     """The middle number, for an even count the lower of the two; nan if there is one."""
     if dim is None:
@@ -128,7 +133,7 @@ def median(x: Any, dim: Any, keepdim: bool) -> Any:
 def unique(x: Any, ordered: bool, return_inverse: bool, return_counts: bool, dim: Any) -> Any:
     """The distinct values in order; with their places in x, and how often each occurs."""
     if dim is not None:
-        do = "np.unique(x.numpy(), axis=dim)"
+        do = "write np.unique(x.numpy(), axis=dim)"
         raise ArgumentError(f"unique(dim={dim})", "tutor has no unique rows", do)
     if not (return_inverse or return_counts):
         return Plain.unique(x)
@@ -142,7 +147,12 @@ def no_weights(x: Any, correction: Any, fweights: Any, aweights: Any) -> Any:
     """The covariances of the rows."""
     if fweights is not None or aweights is not None:
         raise ArgumentError("cov(fweights=, aweights=)", "tutor has no weights there", "leave out")
-    return Plain.cov(x, correction)
+    return squeezed(Plain.cov(x, correction))
+
+
+def squeezed(matrix: Any) -> Any:
+    """The matrix; of one variable its only number."""
+    return Plain.reshape(matrix, ()) if matrix.shape == (1, 1) else matrix
 
 
 SPREAD = "dim=None, unbiased=None, keepdim=False, *, correction=None"
@@ -184,14 +194,16 @@ FORMULAS: dict[str, Any] = {
     "kthvalue(input, k, dim=-1, keepdim=False)": kth,
     "median(input, dim=None, keepdim=False)": median,
     "mode(input, dim=-1, keepdim=False)": lambda x, dim, keep: Pair(*Plain.mode(x, dim, keep)),
-    "cummax(input, dim)": lambda x, dim: Pair(Plain.cummax(x, dim), Plain._latest_max(x, dim)),
-    "cummin(input, dim)": lambda x, dim: Pair(Plain.cummin(x, dim), Plain._latest_min(x, dim)),
+    "cummax(input, dim)": lambda x, dim: latest(Plain.cummax, Plain._latest_max, x, dim),
+    "cummin(input, dim)": lambda x, dim: latest(Plain.cummin, Plain._latest_min, x, dim),
     "quantile(input, q, dim=None, keepdim=False, *, interpolation='linear')": Plain.quantile,
     "softmax(input, dim, dtype=None)":
         lambda x, dim, dtype: Plain.softmax(floats("softmax", x, dtype), dim),
     "log_softmax(input, dim, dtype=None)":
         lambda x, dim, dtype: Plain.log_softmax(floats("log_softmax", x, dtype), dim),
     "unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None)": unique,
+    "corrcoef(input)": lambda x: squeezed(Plain.corrcoef(x)),
+    "nanmedian(input)": lambda x: median(Plain.masked_select(x, Plain.eq(x, x)), None, False),
     "cov(input, *, correction=1, fweights=None, aweights=None)": no_weights,
 }  # fmt: skip
 ONLY_FUNCTIONS: dict[str, Any] = {

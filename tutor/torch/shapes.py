@@ -69,6 +69,8 @@ def narrow(x: Any, dim: int, start: Any, length: Any) -> Any:
 def tensor_split(x: Any, indices_or_sections: Any, dim: int) -> tuple[Any, ...]:
     """Parts of nearly equal sizes, or cut at those positions."""
     n = x.shape[dim]
+    if isinstance(indices_or_sections, Plain):
+        indices_or_sections = indices_or_sections.tolist()
     if isinstance(indices_or_sections, int):
         parts = indices_or_sections
         cuts = [0, *itertools.accumulate(n // parts + (i < n % parts) for i in range(parts))]
@@ -122,6 +124,12 @@ FORMULAS: dict[str, Any] = {
     "tensor_split(input, indices_or_sections, dim=0)": tensor_split,
     "hsplit(input, indices_or_sections)": lambda x, cut: tensor_split(x, cut, min(x.ndim - 1, 1)),
     "vsplit(input, indices_or_sections)": lambda x, cut: tensor_split(x, cut, 0),
+    "dsplit(input, indices_or_sections)": lambda x, cut: tensor_split(x, cut, 2),
+    "split_with_sizes(input, split_sizes, dim=0)":
+        lambda x, sizes, dim: Plain.split(x, tuple(sizes), dim),
+    "unsafe_chunk(input, chunks, dim=0)": Plain.chunk,
+    "unsafe_split(input, split_size, dim=0)": Plain.split,
+    "narrow_copy(input, dim, start, length)": lambda *given: Plain.copy(narrow(*given)),
     "swapdims(input, dim0, dim1)": Plain.transpose,
 }  # fmt: skip
 ONLY_METHODS: dict[str, Any] = {

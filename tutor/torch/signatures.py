@@ -16,13 +16,14 @@ WITHOUT_MEANING = {
     "async_op", "capturable", "device", "foreach", "fused", "layout", "memory_format", "mmap",
     "non_blocking", "pin_memory", "sparse_grad", "weights_only", "_stacklevel",
 }  # fmt: skip
+SPELLINGS = {"axis": "dim", "keepdims": "keepdim"}  # NumPy's, which PyTorch takes too
 # Our names for PyTorch's parameters: the first that a function has.
 OURS = {
     "dim": ("axis",), "dims": ("axis", "axes"), "keepdim": ("keepdims",), "diagonal": ("k",),
     "offset": ("k",), "dim0": ("a",), "dim1": ("axis1", "b"), "dim2": ("axis2",),
     "start_dim": ("start",), "end_dim": ("end",), "chunks": ("n",), "vec2": ("other",),
     "dimension": ("axis",), "mat2": ("other",), "split_size": ("sizes",),
-    "vec": ("other",), "exponent": ("other",), "p": ("ord",), "B": ("x2", "b"),
+    "vec": ("other",), "exponent": ("other",), "p": ("ord",), "B": ("x2", "b"), "y": ("x2",),
 }  # fmt: skip
 
 
@@ -133,13 +134,23 @@ def changed(name: str, function: Callable[..., Any]) -> Any:
 def bound(name: str, text: str) -> Callable[[tuple[Any, ...], dict[str, Any]], dict[str, Any]]:
     """What gives the arguments of a call by the names of this signature."""
     bind = eval(f"lambda {text}: locals()")  # of our own tables
+    parameters = inspect.signature(bind).parameters
+    order = tuple(parameters)
+    row = next((n for n, p in parameters.items() if p.kind is p.VAR_POSITIONAL), None)
 
     def given(args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
+        for numpy, name_here in SPELLINGS.items():
+            if numpy in options and name_here in parameters and name_here not in options:
+                options = {name_here: options[numpy], **options}
+                del options[numpy]
+        if row in options:  # x.permute(dims=(1, 0))
+            options = dict(options)
+            args = (*args, options.pop(row))
         try:
             found: dict[str, Any] = bind(*args, **options)
         except TypeError as error:
             raise refused(name, error, text) from None
-        return found
+        return {n: found[n] for n in order}  # locals() has `*sizes` last
 
     return given
 

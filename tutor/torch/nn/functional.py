@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from tutor.nn import functional as ours
@@ -11,8 +12,22 @@ from tutor.torch.reductions import floats
 from tutor.torch.signatures import adapted, changed, formula, spoken
 from tutor.torch.table import rows
 
+
+def only_floats(name: str) -> Any:
+    """Our function, for floats: of integers PyTorch's result would be rounded, or is an error."""
+    function = getattr(ours, name)
+
+    @functools.wraps(function)
+    def run(x: Any, *args: Any, **options: Any) -> Any:
+        return function(floats(name, x), *args, **options)
+
+    return run
+
+
 for _name, _text, _ in rows(FUNCTIONS):
-    globals()[_name] = adapted(_name, _text, getattr(ours, _name))
+    _floats = _name.startswith(("avg_pool", "hardtanh")) or _name.endswith("_loss")
+    _target = only_floats(_name) if _floats else getattr(ours, _name)
+    globals()[_name] = adapted(_name, _text, _target)
 for _name in ("relu", "leaky_relu", "elu", "selu", "celu", "hardtanh", "threshold"):
     globals()[f"{_name}_"] = changed(_name, globals()[_name])
 

@@ -87,6 +87,8 @@ class Module(PlainModule, metaclass=ModuleClass):
         super().__setattr__(name, value)
 
     def __getattr__(self, name: str) -> Any:
+        if "layers" in vars(self) and name in self._modules:
+            return self._modules[name]
         if name.startswith("_"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         raise missing("nn.Module", name)
