@@ -33,6 +33,7 @@ from tutor.torch.carrier import Size, Tensor, device, result_type
 from tutor.torch.methods import FUNCTIONS as _FUNCTIONS
 from tutor.torch.nn import functional as _functional
 from tutor.torch.random import Generator, default_generator
+from tutor.torch.serialization import load, save
 from tutor.torch.signatures import formula as _formula
 
 _names = globals()
