@@ -7,6 +7,9 @@ Only its import lines change, and in them only the package: `import torch.nn as 
 from __future__ import annotations
 
 import re
+import sys
+import warnings
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -35,9 +38,9 @@ def translated(text: str) -> str:
 
 def namespace(text: str, name: str) -> dict[str, Any]:
     """What the program defines."""
-    found: dict[str, Any] = {"__name__": name}
-    exec(compile(text, name, "exec"), found)
-    return found
+    module = sys.modules[name] = ModuleType(name)  # a dataclass looks its module up
+    exec(compile(text, name, "exec"), vars(module))
+    return vars(module)
 
 
 def weights(model: Any) -> Any:
@@ -66,7 +69,10 @@ def losses(text: str, name: str) -> tuple[list[float], list[float]]:
     others = second if isinstance(second, tuple) else (second,)
     for model, other in zip(models, others, strict=True):
         give(weights(model), other)
-    return theirs["train"](first), here["train"](second)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module="torch")  # no accelerator to pin memory for
+        wanted = theirs["train"](first)
+    return wanted, here["train"](second)
 
 
 def check(text: str, name: str, near: float) -> None:

@@ -847,6 +847,50 @@ torch.linalg.matrix_norm(x)
 torch.inverse(i.float())
 torch.trace(i)
 torch.compile(lin)(x)
+torch.func.grad(lambda t: (t ** 3).sum())(x)
+torch.func.grad(lambda t, u: (t * u).sum(), argnums=1)(x, y)
+torch.func.grad_and_value(lambda t: (t ** 3).sum())(x)
+torch.func.vmap(lambda t: t.sum())(x)
+torch.func.vmap(lambda t, u: t * u, in_dims=(0, None))(x, v[:3])
+torch.func.vmap(torch.dot)(x, y)
+torch.vmap(lambda t: (t, t.max()), in_dims=1)(x)
+torch.func.vmap(torch.func.grad(lambda t: (t ** 3).sum()))(x)
+torch.func.jacrev(lambda t: t * t)(v)
+torch.func.hessian(lambda t: (t ** 3).sum())(v)
+torch.func.functional_call(lin, {"bias": torch.zeros(2)}, (x,))
+torch.func.functional_call(lin, {k: t * 2 for k, t in lin.named_parameters()}, x)
+torch.func.jvp(lambda t: t * t, (v,), (v,))
+D.Normal(0.0, 1.0).log_prob(x)
+D.Normal(x, 2.0).entropy()
+D.Normal(x, x).log_prob(0.5)
+D.Normal(0.0, 1.0).cdf(x)
+D.Normal(x, 1.0).sample().shape
+D.Normal(0.0, x).rsample((5,)).shape
+D.Normal(w, torch.ones(3)).rsample().requires_grad
+D.Normal(w, torch.ones(3)).sample().requires_grad
+D.Normal(x, 1.0).mean
+D.Normal(x, 2.0).variance
+D.Categorical(logits=x).log_prob(torch.tensor([0, 2]))
+D.Categorical(logits=x).entropy()
+D.Categorical(probs=x).probs
+D.Categorical(probs=x).log_prob(torch.tensor(1))
+D.Categorical(x).sample().shape
+D.Categorical(torch.tensor([0.0, 1.0])).sample((2, 3))
+D.Bernoulli(logits=y).log_prob(b.float())
+D.Bernoulli(probs=torch.tensor([0.25, 0.5])).log_prob(torch.tensor([1.0, 0.0]))
+D.Bernoulli(torch.tensor([0.25, 0.5])).entropy()
+D.Bernoulli(torch.tensor([0.0, 1.0])).sample((2,))
+D.Uniform(0.0, 2.0).log_prob(torch.tensor(0.5))
+D.Uniform(torch.zeros(2), 1.0).sample().shape
+D.Independent(D.Normal(x, 1.0), 1).log_prob(y)
+D.Independent(D.Normal(x, 1.0), 1).entropy()
+D.MixtureSameFamily(D.Categorical(logits=x), D.Normal(y, 1.0)).log_prob(torch.zeros(2))
+D.kl_divergence(D.Normal(x, 1.0), D.Normal(y, 2.0))
+D.kl_divergence(D.Categorical(logits=x), D.Categorical(logits=y))
+D.kl_divergence(D.Bernoulli(logits=x), D.Bernoulli(logits=y))
+D.kl_divergence(D.Independent(D.Normal(x, 1.0), 1), D.Independent(D.Normal(y, 2.0), 1))
+D.kl_divergence(D.Normal(x, 1.0), D.Uniform(0.0, 1.0))
+D.Gamma(1.0, 1.0)
 with torch.autocast("cuda"): r = lin(x).dtype; r
 with torch.autocast("cpu", dtype=torch.bfloat16): r = lin(x).dtype; r
 f"{x.sum():.2f}"

@@ -20,7 +20,7 @@ def names(library: Any) -> dict[str, Any]:
     data = library.utils.data
     found = {
         "torch": library, "nn": library.nn, "F": library.nn.functional, "np": np,
-        "OrderedDict": OrderedDict, "DataLoader": data.DataLoader,
+        "D": library.distributions, "OrderedDict": OrderedDict, "DataLoader": data.DataLoader,
         "TensorDataset": data.TensorDataset, "__name__": "idioms_of_a_user",
     }  # fmt: skip
     exec(NAMES, found)

@@ -20,7 +20,18 @@ from tutor.core.engine.grad_mode import (
     no_grad,
     set_grad_enabled,
 )  # fmt: skip
-from tutor.torch import amp, autograd, cuda, linalg, nn, optim, random, utils
+from tutor.torch import (
+    amp,
+    autograd,
+    cuda,
+    distributions,
+    func,
+    linalg,
+    nn,
+    optim,
+    random,
+    utils,
+)  # fmt: skip
 from tutor.torch import arithmetic as _arithmetic
 from tutor.torch import carrier as _carrier
 from tutor.torch import dtypes as _about
@@ -62,7 +73,7 @@ _names.update({
     name: getattr(linalg, name)
     for name in ("cholesky", "det", "slogdet", "matrix_power")
 }, inverse=linalg.inv, pinverse=linalg.pinv, qr=linalg.qr)  # fmt: skip
-autocast = amp.autocast
+autocast, vmap = amp.autocast, func.vmap
 newaxis = None
 strided, contiguous_format, channels_last, preserve_format = "strided", "contiguous", "last", "kept"
 backends = SimpleNamespace(

@@ -122,7 +122,7 @@ class Reader:
             elif name in CONSTANTS:
                 stack.append(CONSTANTS[name]())
             elif name.endswith("GET"):
-                stack.append(memo[argument])
+                stack.append(memo[int(str(argument))])
             elif name.endswith("PUT") or name == "MEMOIZE":
                 memo[len(memo) if argument is None else int(argument)] = stack[-1]
             elif name == "STOP":

@@ -13,8 +13,9 @@ from tutor.torch.carrier import Plain, inside, promoted, tag
 
 # Keywords that change where or how fast PyTorch computes, never what.
 WITHOUT_MEANING = {
-    "async_op", "capturable", "device", "foreach", "fused", "layout", "memory_format", "mmap",
-    "non_blocking", "pin_memory", "sparse_grad", "weights_only", "_stacklevel",
+    "async_op", "capturable", "device", "enable_nested_tensor", "foreach", "fused", "layout",
+    "mask_check", "memory_format", "mmap", "non_blocking", "pin_memory", "sparse_grad",
+    "weights_only", "_stacklevel",
 }  # fmt: skip
 SPELLINGS = {"axis": "dim", "keepdims": "keepdim"}  # NumPy's, which PyTorch takes too
 # Our names for PyTorch's parameters: the first that a function has.

@@ -56,7 +56,7 @@ def claim(module: Any) -> None:
 
 def members(module: Any) -> list[tuple[str, Any]]:
     """The attributes of a module, or its layers by name."""
-    named = module.named_parts() if hasattr(module, "named_parts") else vars(module).items()
+    named = module.named_parts() if hasattr(type(module), "named_parts") else vars(module).items()
     return list(named)
 
 
@@ -87,7 +87,7 @@ class Module(PlainModule, metaclass=ModuleClass):
         super().__setattr__(name, value)
 
     def __getattr__(self, name: str) -> Any:
-        if "layers" in vars(self) and name in self._modules:
+        if hasattr(type(self), "named_parts") and "layers" in vars(self) and name in self._modules:
             return self._modules[name]
         if name.startswith("_"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
