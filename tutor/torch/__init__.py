@@ -56,7 +56,7 @@ _names.update(_making.MADE)
 _names.update({name: _making.legacy(name) for name in _objects.LEGACY})
 _names.update({f.__name__: f for f in _about.PLAIN}, **random.PLAIN)
 _TABLES: Any = (_reductions, _shapes, _positions, _arithmetic)
-for _rows in [module.ONLY_FUNCTIONS for module in _TABLES]:
+for _rows in (_about.FORMULAS, *(module.ONLY_FUNCTIONS for module in _TABLES)):
     _names.update({row.partition("(")[0]: _formula(row, f) for row, f in _rows.items()})
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tutor import amp as ours
 from tutor.core.engine.casting import autocast as plain_autocast
 from tutor.dtype import bfloat16
-from tutor.torch.carrier import missing
+from tutor.torch.carrier import watch
 from tutor.torch.objects import dtype_of
 
 
@@ -31,5 +29,4 @@ class GradScaler(ours.GradScaler):
         return bool(self.enabled)
 
 
-def __getattr__(name: str) -> Any:
-    raise missing("amp", name)
+watch(__name__)

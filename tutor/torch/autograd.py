@@ -9,7 +9,7 @@ from tutor import autograd as ours
 from tutor.core.engine.grad_mode import enable_grad, no_grad, set_grad_enabled
 from tutor.errors import ArgumentError
 from tutor.profiler.anomaly import detect_anomaly
-from tutor.torch.carrier import Plain, missing, tag
+from tutor.torch.carrier import Plain, tag, watch
 from tutor.torch.signatures import spoken
 
 __all__ = ["detect_anomaly", "enable_grad", "no_grad", "set_grad_enabled"]
@@ -142,5 +142,4 @@ def stacked(row: list[Any]) -> Any:
     return stack(row)
 
 
-def __getattr__(name: str) -> Any:
-    raise missing("autograd", name)
+watch(__name__)

@@ -210,3 +210,13 @@ def missing(where: str, name: str) -> AttributeError:
     found = "tutor.torch has no such name"
     do = INSTEAD.get(name, "docs/torch.md lists the names; compose it from those")
     return MissingNameError(f"torch.{where}.{name}" if where else f"torch.{name}", found, do)
+
+
+def watch(module: str) -> None:
+    """Have the missing names of that module explained."""
+    where = module.removeprefix(HERE).lstrip(".")
+
+    def absent(name: str) -> None:
+        raise missing(where, name)
+
+    vars(sys.modules[module])["__getattr__"] = absent

@@ -8,7 +8,7 @@ from typing import Any
 from tutor._storage.layout import broadcast_shapes
 from tutor.core.engine.grad_mode import no_grad
 from tutor.errors import ArgumentError
-from tutor.torch.carrier import Plain, Size, missing, promoted, tag
+from tutor.torch.carrier import Plain, Size, promoted, tag, watch
 from tutor.torch.making import MADE
 
 LN_2PI = math.log(2 * math.pi)
@@ -221,5 +221,4 @@ def kl_divergence(p, q):
     raise ArgumentError("kl_divergence", found, "write (p.log_prob(x) - q.log_prob(x)).mean()")
 
 
-def __getattr__(name: str) -> Any:
-    raise missing("distributions", name)
+watch(__name__)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from tutor import dtype as ours
 from tutor.errors import ArgumentError, DTypeError
-from tutor.torch import carrier
+from tutor.torch.carrier import CATEGORY, Plain, meeting
 from tutor.torch.objects import dtype_of
 
 
@@ -41,25 +41,6 @@ def iinfo(type):
     return Info(d.min, d.max, 8 * d.itemsize, d.name)
 
 
-def promote_types(type1, type2):
-    """The dtype of an operation on both."""
-    a: Any = dtype_of(type1)
-    b: Any = dtype_of(type2)
-    return carrier.meeting(a, b)
-
-
-def can_cast(from_, to):
-    """May a result of the first be stored in the second in place?"""
-    a: Any = dtype_of(from_)
-    b: Any = dtype_of(to)
-    return carrier.CATEGORY[a.kind] <= carrier.CATEGORY[b.kind]
-
-
-def get_default_dtype():
-    """float32"""
-    return ours.float32
-
-
 def set_default_dtype(d):
     """float32 is the only default here."""
     if dtype_of(d) is not ours.float32:
@@ -67,22 +48,13 @@ def set_default_dtype(d):
         raise ArgumentError(f"torch.set_default_dtype({d})", "float32 is tutor's only default", do)
 
 
-def is_tensor(obj):
-    """Is it a Tensor?"""
-    return isinstance(obj, carrier.Plain)
-
-
-def is_floating_point(input):
-    """Is its dtype a float?"""
-    return input.dtype.is_float
-
-
-def numel(input):
-    """The number of elements."""
-    return input.numel()
-
-
-PLAIN = (
-    finfo, iinfo, promote_types, can_cast, get_default_dtype, set_default_dtype, is_tensor,
-    is_floating_point, numel,
-)  # fmt: skip
+FORMULAS: dict[str, Any] = {
+    "promote_types(type1, type2)": lambda a, b: meeting(dtype_of(a), dtype_of(b)),
+    "can_cast(from_, to)":
+        lambda a, b: CATEGORY[dtype_of(a).kind] <= CATEGORY[dtype_of(b).kind],
+    "get_default_dtype()": lambda: ours.float32,
+    "is_tensor(obj)": lambda x: isinstance(x, Plain),
+    "is_floating_point(input)": lambda x: x.dtype.is_float,
+    "numel(input)": lambda x: x.numel(),
+}  # fmt: skip
+PLAIN = (finfo, iinfo, set_default_dtype)

@@ -7,7 +7,7 @@ from typing import Any
 from tutor.errors import ArgumentError
 from tutor.ops.movement import stack
 from tutor.torch import autograd
-from tutor.torch.carrier import Plain, missing, tag
+from tutor.torch.carrier import Plain, tag, watch
 from tutor.torch.shapes import key_at
 
 jacrev = jacfwd = lambda func, argnums=0: _of_one(autograd.functional.jacobian, func, argnums)
@@ -125,5 +125,4 @@ def joined(rows: list[Any], dim: Any) -> Any:
     return tag(stack(rows, dim))
 
 
-def __getattr__(name: str) -> Any:
-    raise missing("func", name)
+watch(__name__)

@@ -98,11 +98,11 @@ def _add_methods() -> None:
         _put(name, function)
     for name, text, _ in table.rows(table.METHODS):
         _put(name, adapted(name, text, getattr(Plain, name)))
-    for row, compute in (shapes.ONLY_METHODS | positions.ONLY_METHODS).items():
+    for row, compute in (shapes.ONLY_METHODS | positions.ONLY_METHODS | objects.METHODS).items():
         name = row.partition("(")[0]
         _put(name, formula(row, compute, getattr(Plain, name, None)))
-    for name, method in objects.METHODS.items():
-        _put(name, spoken(method, getattr(Plain, name, None)))
+    _put("to", spoken(objects.to, Plain.to))
+    _put("backward", spoken(objects.backward, Plain.backward))
     _put("as_subclass", objects.as_subclass)
     for row, compute in random.METHODS.items():
         _put(row.partition("(")[0], formula(row, compute))

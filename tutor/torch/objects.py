@@ -9,7 +9,7 @@ from tutor.core.engine import engine
 from tutor.dtype import DType
 from tutor.errors import ArgumentError, DTypeError, GraphError
 from tutor.methods import inplace
-from tutor.torch.carrier import GRADIENT, SHAPE, Plain, Size, Tensor, device, inside, tag
+from tutor.torch.carrier import GRADIENT, SHAPE, Plain, Size, device, inside, tag
 
 CASTS = {
     "float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16",
@@ -43,11 +43,6 @@ def register_hook(self, hook):
     return Handle(Plain.register_hook(self, lambda gradient: hook(tag(gradient))))
 
 
-def retain_grad(self):
-    """Keep `.grad` in the next backward(), although this tensor is not a leaf."""
-    Plain.retain_grad(self)
-
-
 def detach_(self):
     """Take this tensor out of its graph; a view keeps its numbers."""
     self.op, self._base = None, None
@@ -55,7 +50,7 @@ def detach_(self):
     return self
 
 
-def dtype_of(value: Any) -> DType | None:
+def dtype_of(value: Any) -> Any:
     """The dtype of a dtype, of its name as `torch.float32`, or of torch.FloatTensor."""
     if isinstance(value, DType) or value is None:
         return value
@@ -87,7 +82,7 @@ def device_of(name: Any) -> str:
     return str(device(name))
 
 
-def type_(self, dtype=None, non_blocking=False):
+def type_(self, dtype, non_blocking):
     """The name of its class in PyTorch, `torch.FloatTensor`; x in another dtype."""
     if dtype is not None:
         return Plain.cast(self, dtype_of(dtype))
@@ -95,12 +90,7 @@ def type_(self, dtype=None, non_blocking=False):
     return f"torch.{names.get(self.dtype.name, self.dtype.name)}"
 
 
-def type_as(self, other):
-    """x in the dtype of another tensor."""
-    return Plain.cast(self, other.dtype)
-
-
-def numpy(self, *, force=False):
+def numpy(self, force):
     """A NumPy array over the same memory. GraphError if a gradient is required, as in PyTorch."""
     if self.requires_grad and not force:
         raise GraphError("x.numpy() of a tensor that requires grad", "an array has no graph",
@@ -113,36 +103,6 @@ def as_subclass(self, cls):
     view = Plain.reshape(self, self.shape) if self.requires_grad else Plain.detach(self)
     view.__class__ = cls
     return view
-
-
-def cuda(self, *args, **options):
-    """There is no CUDA device here."""
-    return device("cuda")  # raises
-
-
-def share_memory_(self):
-    """x: ranks have memory of their own here."""
-    return self
-
-
-def pin_memory(self, device=None):
-    """x: memory is as fast as it is."""
-    return self
-
-
-def is_complex(input):
-    """False: there are no complex numbers here."""
-    return False
-
-
-def is_signed(input):
-    """Can its dtype hold negative numbers?"""
-    return input.dtype.kind in ("int", "float")
-
-
-def storage_offset(self):
-    """The position of its first element in its memory."""
-    return self.offset
 
 
 def data_ptr(self):
@@ -227,30 +187,28 @@ PROPERTIES: dict[str, property] = {
 }
 
 
-def element_size(self):
-    """The bytes of one element."""
-    return self.dtype.itemsize
-
-
-def _cast(name: str) -> Any:
-    def method(self, memory_format=None):
-        return Plain.cast(self, name)
-
-    method.__doc__ = f"As {name}."
-    return method
-
-
 METHODS: dict[str, Any] = {
-    "backward": backward, "register_hook": register_hook, "retain_grad": retain_grad,
-    "detach_": detach_, "to": to, "type": type_, "type_as": type_as, "numpy": numpy,
-    "cuda": cuda, "share_memory_": share_memory_,
-    "pin_memory": pin_memory, "is_complex": is_complex, "is_signed": is_signed,
-    "storage_offset": storage_offset, "data_ptr": data_ptr, "element_size": element_size,
-    "nelement": lambda self: self.numel(), "is_pinned": lambda self: False,
-    "cpu": lambda self, memory_format=None: Plain.to(self, "cpu"),
-    "is_floating_point": lambda self: self.dtype.is_float,
-    "copy_": lambda self, src, non_blocking=False: Plain.copy_(self, src),
-    "get_device": lambda self: -1, "is_same_size": lambda self, other: self.shape == other.shape,
-    **{name: _cast(dtype) for name, dtype in CASTS.items()},
+    "register_hook(self, hook)": register_hook,
+    "retain_grad(self)": lambda x: (Plain.retain_grad(x), None)[1],
+    "detach_(self)": detach_,
+    "type(self, dtype=None, non_blocking=False)": type_,
+    "type_as(self, other)": lambda x, y: Plain.cast(x, y.dtype),
+    "numpy(self, *, force=False)": numpy,
+    "cuda(self, *args)": lambda x, args: device("cuda"),  # raises
+    "cpu(self, memory_format=None)": lambda x, how: Plain.to(x, "cpu"),
+    "copy_(self, src, non_blocking=False)": lambda x, y, how: Plain.copy_(x, y),
+    "share_memory_(self)": lambda x: x,
+    "pin_memory(self, device=None)": lambda x, place: x,
+    "is_pinned(self)": lambda x: False,
+    "is_complex(self)": lambda x: False,
+    "is_signed(self)": lambda x: x.dtype.kind in ("int", "float"),
+    "is_floating_point(self)": lambda x: x.dtype.is_float,
+    "storage_offset(self)": lambda x: x.offset,
+    "data_ptr(self)": data_ptr,
+    "element_size(self)": lambda x: x.dtype.itemsize,
+    "nelement(self)": lambda x: x.numel(),
+    "get_device(self)": lambda x: -1,
+    "is_same_size(self, other)": lambda x, y: x.shape == y.shape,
+    **{f"{name}(self, memory_format=None)": lambda x, how, dtype=dtype: Plain.cast(x, dtype)
+       for name, dtype in CASTS.items()},
 }  # fmt: skip
-__all__ = ["METHODS", "PROPERTIES", "Tensor"]

@@ -185,7 +185,8 @@ def trapezoid(y: Any, x: Any, dx: Any, dim: int) -> Any:
     """The area below the points (x, y), or at distances dx."""
     n = y.shape[dim]
     width = (1.0 if dx is None else dx) if x is None else diff(x, 1, dim, None, None)
-    return Plain.sum((narrow(y, dim, 1, n - 1) + narrow(y, dim, 0, n - 1)) / 2 * width, dim)
+    mean = (narrow(y, dim, 1, n - 1) + narrow(y, dim, 0, n - 1)) / 2
+    return Plain.sum(Plain.mul(*promoted(mean, width)), dim)
 
 
 FORMULAS: dict[str, Any] = {

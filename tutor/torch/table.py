@@ -30,25 +30,17 @@ BINARY = {
 LOGICAL = ("logical_and", "logical_or", "logical_xor")  # of any dtypes
 # The others: PyTorch's signatures. `~` in front: operands are cast to their common dtype.
 SIGNATURES = """
-amin(input, dim=None, keepdim=False)
-amax(input, dim=None, keepdim=False)
+amin amax argmax argmin(input, dim=None, keepdim=False)
 logsumexp(input, dim, keepdim=False)
-logcumsumexp(input, dim)
+logcumsumexp unsqueeze(input, dim)
 count_nonzero(input, dim=None)
-argmax(input, dim=None, keepdim=False)
-argmin(input, dim=None, keepdim=False)
-trace(input)
-transpose(input, dim0, dim1)
-swapaxes(input, dim0, dim1)
-unsqueeze(input, dim)
+trace t(input)
+transpose swapaxes(input, dim0, dim1)
 unflatten(input, dim, sizes)
-movedim(input, source, destination)
-moveaxis(input, source, destination)
+movedim moveaxis(input, source, destination)
 rot90(input, k=1, dims=(0, 1))
 roll(input, shifts, dims=None)
-t(input)
-tril(input, diagonal=0)
-triu(input, diagonal=0)
+tril triu(input, diagonal=0)
 diag_embed(input, offset=0, dim1=-2, dim2=-1)
 diagflat(input, offset=0)
 diagonal(input, offset=0, dim1=0, dim2=1)
@@ -59,18 +51,14 @@ index_select(input, dim, index)
 masked_select(input, mask)
 index_add(input, dim, index, source, *, alpha=1)
 outer(input, vec2)
-inner(input, other)
-kron(input, other)
+inner kron(input, other)
 ~matmul(input, other)
-mm(input, mat2)
+mm bmm(input, mat2)
 mv(input, vec)
-bmm(input, mat2)
-~addcmul(input, tensor1, tensor2, *, value=1)
-~addcdiv(input, tensor1, tensor2, *, value=1)
+~addcmul addcdiv(input, tensor1, tensor2, *, value=1)
 ~lerp(input, end, weight)
 nan_to_num(input, nan=0.0, posinf=None, neginf=None)
-isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False)
-allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False)
+isclose allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False)
 histc(input, bins=100, min=0, max=0)
 clone(input, *, memory_format=None)
 contiguous(input, memory_format=None)
@@ -79,9 +67,7 @@ prelu(input, weight)
 """
 # Methods that have no function of the same name in `torch`, and are as ours.
 METHODS = """
-expand_as(input, other)
-reshape_as(input, other)
-view_as(input, other)
+expand_as reshape_as view_as(input, other)
 """
 # Not differentiable to PyTorch's rule, or none of its names: not inherited from tutor.Tensor.
 CHANGES = (
@@ -100,10 +86,9 @@ INHERITED = (
 
 
 def rows(text: str) -> list[tuple[str, str, bool]]:
-    """(name, parameters, whether operands are promoted) of each line."""
+    """(name, parameters, whether operands are promoted) of each name in each line."""
     found = []
-    for line in text.split("\n"):
-        if line:
-            name, _, rest = line.lstrip("~").partition("(")
-            found.append((name, rest.removesuffix(")"), line[0] == "~"))
+    for line in filter(None, text.split("\n")):
+        names, _, rest = line.lstrip("~").partition("(")
+        found += [(name, rest.removesuffix(")"), line[0] == "~") for name in names.split()]
     return found

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from tutor.torch import methods
-from tutor.torch.carrier import Parameter, missing
+from tutor.torch.carrier import Parameter, watch
 from tutor.torch.nn import functional, init, utils
 from tutor.torch.nn.layers import CLASSES
 from tutor.torch.nn.module import Module
@@ -15,6 +15,4 @@ from tutor.torch.nn.more import MORE
 globals().update(CLASSES)
 globals().update(MORE)
 
-
-def __getattr__(name: str) -> Any:
-    raise missing("nn", name)
+watch(__name__)

@@ -6,7 +6,7 @@ from typing import Any
 
 from tutor.nn import init as ours
 from tutor.torch import random
-from tutor.torch.carrier import missing, tag
+from tutor.torch.carrier import tag, watch
 
 SIGNATURES = (
     "uniform_", "normal_", "trunc_normal_", "xavier_uniform_", "xavier_normal_",
@@ -34,5 +34,4 @@ def _calculate_fan_in_and_fan_out(tensor: Any) -> tuple[int, int]:
     return ours.fans("fans", tensor)
 
 
-def __getattr__(name: str) -> Any:
-    raise missing("nn.init", name)
+watch(__name__)

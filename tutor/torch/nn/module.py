@@ -60,6 +60,39 @@ def members(module: Any) -> list[tuple[str, Any]]:
     return list(named)
 
 
+def unnamed(pairs: Iterator[Any]) -> Iterator[Any]:
+    """Only the second of each pair."""
+    return (value for _, value in pairs)
+
+
+def hooked(name: str) -> Any:
+    """The method that registers such a hook, whose tensors are tagged before it is called."""
+
+    def method(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
+        if prepend or with_kwargs or always_call:
+            found = "tutor's hooks are called in order, with positional inputs"
+            asked = f"{name}(prepend=, with_kwargs=, always_call=)"
+            raise ArgumentError(asked, found, "leave them out")
+        return getattr(PlainModule, name)(self, lambda *given: hook(*map(tag, given)))
+
+    return method
+
+
+def cast_to(dtype: str) -> Any:
+    """`model.half()` and the like."""
+    return lambda self: self.to(dtype_of(dtype))
+
+
+def listed(find: Any) -> Any:
+    """A method that gives an iterator, and a list to tutor's own code."""
+
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        found = find(self, *args, **options)
+        return list(found) if inside() else found
+
+    return method
+
+
 class Module(PlainModule, metaclass=ModuleClass):
     """The base of all models: `model(x)` calls `forward`."""
 
@@ -122,11 +155,6 @@ class Module(PlainModule, metaclass=ModuleClass):
             path = f"{prefix}.{name}" if prefix else name
             yield from module.named_modules(memo, path, remove_duplicate)
 
-    def modules(self) -> Any:
-        """The model itself, and every module in it."""
-        found = (module for _, module in self.named_modules())
-        return list(found) if inside() else found
-
     def named_children(self) -> Iterator[Any]:
         """(name, module) of each direct submodule."""
         seen: set[int] = set()
@@ -134,11 +162,6 @@ class Module(PlainModule, metaclass=ModuleClass):
             if id(module) not in seen:
                 seen.add(id(module))
                 yield name, module
-
-    def children(self) -> Any:
-        """The direct submodules."""
-        found = (module for _, module in self.named_children())
-        return list(found) if inside() else found
 
     def _named(self, kind: str, prefix: str, recurse: bool, once: bool) -> Iterator[Any]:
         seen: set[int] = set()
@@ -154,19 +177,14 @@ class Module(PlainModule, metaclass=ModuleClass):
         """(name, parameter) of each."""
         return self._named("_parameters", prefix, recurse, remove_duplicate)
 
-    def parameters(self, recurse=True) -> Any:
-        """The parameters, each once."""
-        found = (t for _, t in self.named_parameters(recurse=recurse))
-        return list(found) if inside() else found
-
     def named_buffers(self, prefix="", recurse=True, remove_duplicate=True) -> Iterator[Any]:
         """(name, buffer) of each."""
         return self._named("_buffers", prefix, recurse, remove_duplicate)
 
-    def buffers(self, recurse=True) -> Any:
-        """The registered state that is not trained."""
-        found = (t for _, t in self.named_buffers(recurse=recurse))
-        return list(found) if inside() else found
+    modules = listed(lambda self: unnamed(self.named_modules()))
+    children = listed(lambda self: unnamed(self.named_children()))
+    parameters = listed(lambda self, recurse=True: unnamed(self.named_parameters("", recurse)))
+    buffers = listed(lambda self, recurse=True: unnamed(self.named_buffers("", recurse)))
 
     def get_submodule(self, target: str) -> Any:
         """The module at that path."""
@@ -242,21 +260,7 @@ class Module(PlainModule, metaclass=ModuleClass):
         """There is no CUDA device here."""
         return self.to(device_of("cuda"))
 
-    def half(self) -> Any:
-        """`to(torch.float16)`"""
-        return self.to(dtype_of("float16"))
-
-    def bfloat16(self) -> Any:
-        """`to(torch.bfloat16)`"""
-        return self.to(dtype_of("bfloat16"))
-
-    def float(self) -> Any:
-        """`to(torch.float32)`"""
-        return self.to(dtype_of("float32"))
-
-    def double(self) -> Any:
-        """`to(torch.float64)`"""
-        return self.to(dtype_of("float64"))
+    half, bfloat16, float, double = map(cast_to, ("float16", "bfloat16", "float32", "float64"))
 
     def share_memory(self) -> Any:
         """The model: ranks have memory of their own here."""
@@ -264,20 +268,9 @@ class Module(PlainModule, metaclass=ModuleClass):
 
     # ---- hooks -----------------------------------------------------------------------------------
 
-    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
-        """Call `hook(module, inputs, output)` after each call."""
-        only_plain("register_forward_hook", prepend, with_kwargs, always_call)
-        return super().register_forward_hook(lambda *given: hook(*(tag(x) for x in given)))
-
-    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
-        """Call `hook(module, inputs)` before each call."""
-        only_plain("register_forward_pre_hook", prepend, with_kwargs)
-        return super().register_forward_pre_hook(lambda *given: hook(*(tag(x) for x in given)))
-
-    def register_full_backward_hook(self, hook, prepend=False):
-        """Call `hook(module, grad_input, grad_output)` in each backward()."""
-        only_plain("register_full_backward_hook", prepend)
-        return super().register_full_backward_hook(lambda *given: hook(*(tag(x) for x in given)))
+    register_forward_hook = hooked("register_forward_hook")
+    register_forward_pre_hook = hooked("register_forward_pre_hook")
+    register_full_backward_hook = hooked("register_full_backward_hook")
 
     # ---- saving and showing ----------------------------------------------------------------------
 
@@ -319,13 +312,6 @@ class Module(PlainModule, metaclass=ModuleClass):
         if not inner:
             return f"{self._get_name()}({self.extra_repr()})"
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
-
-
-def only_plain(name: str, *options: bool) -> None:
-    """ArgumentError for options of hooks."""
-    if any(options):
-        found = "tutor's hooks are called in order, with positional inputs"
-        raise ArgumentError(f"{name}(prepend=, with_kwargs=, always_call=)", found, "leave out")
 
 
 def state_of(module: Any, prefix: str) -> Iterator[tuple[str, Any]]:

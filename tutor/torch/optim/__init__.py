@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from tutor import optim as ours
-from tutor.torch.carrier import missing
+from tutor.torch.carrier import watch
 from tutor.torch.optim import lr_scheduler
 from tutor.torch.optim.base import Optimizer, adopted
 
@@ -33,6 +33,4 @@ foreach=None, differentiable=False, fused=None)
 """
 globals().update(adopted(SIGNATURES, ours))
 
-
-def __getattr__(name: str) -> Any:
-    raise missing("optim", name)
+watch(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tutor.optim import lr_scheduler as ours
-from tutor.torch.carrier import missing
+from tutor.torch.carrier import watch
 from tutor.torch.optim.base import adopted
 
 SIGNATURES = """
@@ -42,5 +42,4 @@ class OneCycleLR(_OneCycleLR):  # type: ignore[misc]
         super().__init__(optimizer, max_lr, total_steps, pct_start=pct_start, **options)
 
 
-def __getattr__(name: str) -> Any:
-    raise missing("optim.lr_scheduler", name)
+watch(__name__)

@@ -5,9 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tutor.torch.carrier import missing
+from tutor.torch.carrier import watch
 from tutor.torch.utils import checkpoint, data
 
-
-def __getattr__(name: str) -> Any:
-    raise missing("utils", name)
+watch(__name__)

@@ -13,7 +13,7 @@ from typing import Any
 
 from tutor.dtype import float64
 from tutor.errors import ArgumentError, DataError
-from tutor.torch.carrier import Plain, missing, tag
+from tutor.torch.carrier import Plain, tag, watch
 from tutor.torch.making import MADE
 
 
@@ -271,5 +271,4 @@ def get_worker_info() -> None:
     """None: there are no workers."""
 
 
-def __getattr__(name: str) -> Any:
-    raise missing("utils.data", name)
+watch(__name__)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from tutor.nn import utils as ours
-from tutor.torch.carrier import Plain, missing
+from tutor.torch.carrier import Plain, watch
 from tutor.torch.nn.utils import rnn
 from tutor.torch.signatures import adapted, spoken
 
@@ -44,6 +44,4 @@ get_total_norm = adapted(
     ours.get_total_norm,
 )  # fmt: skip
 
-
-def __getattr__(name: str) -> Any:
-    raise missing("nn.utils", name)
+watch(__name__)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tutor.nn.utils import rnn as ours
-from tutor.torch.carrier import missing
+from tutor.torch.carrier import watch
 from tutor.torch.signatures import adapted
 
 PackedSequence = ours.PackedSequence
@@ -22,6 +20,4 @@ pad_sequence = adapted(
     ours.pad_sequence,
 )  # fmt: skip
 
-
-def __getattr__(name: str) -> Any:
-    raise missing("nn.utils.rnn", name)
+watch(__name__)
