@@ -33,7 +33,7 @@ def layer(name: str, text: str) -> Any:
         base.__init__(self, **values)
         if given.get("inplace"):
             self.inplace = True
-        claim(self)
+        claim(self, True)
         if hasattr(self, "reset_parameters"):
             self.reset_parameters()
 

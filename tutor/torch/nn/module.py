@@ -34,24 +34,24 @@ class ModuleClass(PlainClass):
 
     def __call__(cls, *args: Any, **options: Any) -> Any:  # noqa: N805 - of a metaclass
         made = super().__call__(*args, **options)
-        claim(made)
+        claim(made, False)
         return made
 
 
-def claim(module: Any) -> None:
-    """Make all Tensors and layers in a module of ours those of this wing, themselves."""
-    kind = type(module)
-    if kind in LAYERS:
-        module.__class__ = LAYERS[kind]
-        if hasattr(module, "reset_parameters"):
-            module.reset_parameters()
+def claim(module: Any, fresh: bool) -> None:
+    """Make all Tensors and layers in a module of ours those of this wing, themselves; layers that
+    a fresh layer has made inside also start with PyTorch's numbers."""
+    inner_one = type(module) in LAYERS
+    module.__class__ = LAYERS.get(type(module), type(module))
     for value in list(vars(module).values()):
         for inner in value if isinstance(value, list) else (value,):
             if isinstance(inner, Plain):
                 tag(inner)
             elif isinstance(inner, PlainModule) and not getattr(inner, "_claimed", False):
-                claim(inner)
+                claim(inner, fresh)
     vars(module)["_claimed"] = True
+    if fresh and inner_one and hasattr(module, "reset_parameters"):  # after those of the layers in it
+        module.reset_parameters()
 
 
 def members(module: Any) -> list[tuple[str, Any]]:
