@@ -149,3 +149,9 @@ def test_what_cannot_be_written_is_explained() -> None:
         wing.save({"model": wing.nn.Linear(2, 2)}, io.BytesIO())
     with pytest.raises(DataError, match="no such storage"):
         wing.save(tutor.Tensor([1], dtype="uint64"), io.BytesIO())
+
+
+def test_the_other_reader_says_where_such_a_file_is_read(tmp_path: Path) -> None:
+    torch.save(LINEAR, tmp_path / "model.pt")
+    with pytest.raises(DataError, match=r"tutor\.torch\.load"):
+        tutor.load(tmp_path / "model.pt")

@@ -129,6 +129,9 @@ def load(
     except OSError as error:
         raise DataError(asked, error.strerror or str(error),
                         "give the name of a file that training has written") from error  # fmt: skip
+    if payload.startswith(b"PK\x03\x04"):
+        raise DataError(asked, "it is a zip file, as torch.save writes them",
+                        "write tutor.torch.load(path)")  # fmt: skip
     try:
         header, start = read_header(payload)
         notes = read_notes(header.pop(METADATA, {}))

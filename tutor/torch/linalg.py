@@ -43,7 +43,7 @@ def solve(a: Any, b: Any, left: bool, out: Any) -> Any:
 
 
 def norm(x: Any, order: Any, dim: Any, keepdim: bool, dtype: Any, out: Any) -> Any:
-    """Of a vector; of a matrix if there are two axes and an order."""
+    """A vector's length; a matrix's norm if there are two axes and an order."""
     x = x if dtype is None else Plain.cast(x, dtype)
     if order is None:
         return ours.vector_norm(x, axis=dim, keepdims=keepdim)

@@ -50,7 +50,9 @@ def claim(module: Any, fresh: bool) -> None:
             elif isinstance(inner, PlainModule) and not getattr(inner, "_claimed", False):
                 claim(inner, fresh)
     vars(module)["_claimed"] = True
-    if fresh and inner_one and hasattr(module, "reset_parameters"):  # after those of the layers in it
+    if (
+        fresh and inner_one and hasattr(module, "reset_parameters")
+    ):  # after those of the layers in it
         module.reset_parameters()
 
 
