@@ -913,9 +913,650 @@ torch.nosuchname
 F.nosuch(x)
 nn.NoSuch()
 lin.nosuch
+x[n[:2], 0] += 1; x
+z = torch.zeros(3); z[torch.tensor([0, 0, 1])] += 1; z
+z = torch.zeros(3); z[[0, 2]] = torch.tensor([1.0, 2.0]); z
+z = torch.zeros(2, 2); z[b[:, :2]] = torch.tensor([5.0, 6.0]); z
+z = x.clone(); z[x > 2] = 0; z.sum()
+z = x[:, ::2]; z += 1; x
+z = x.view(-1); z[0] = 9; x
+z = x.T; z[0, 1] = 9; x
+z = x.expand(2, 2, 3).contiguous(); z[0, 0, 0] = 9; x
+z = x.reshape(-1); z.zero_(); x
+z = x.flatten(); z += 1; x
+z = x.flip(0); z += 1; x
+z = x.diagonal(); z.fill_(0); x
+z = torch.diag(x); z += 1; x
+z = x.squeeze(); z += 1; x
+z = x.chunk(2)[0]; z.zero_(); x
+z = x.unbind(1)[0]; z.zero_(); x
+z = x.to(torch.float32); z += 1; x
+z = x.detach(); z += 1; x
+z = x.clone(); z += 1; x
+z = x.narrow(1, 0, 1); z.zero_(); x
+z = x.select(0, 1); z.mul_(2); x
+z = c.transpose(0, 1); z[0] = 0; c.sum()
+z = c.permute(2, 0, 1); z.add_(1); c.sum()
+z = np.ones(3, np.float32); t = torch.from_numpy(z); t += 1; z.tolist()
+z = np.ones(3, np.float32); t = torch.tensor(z); t += 1; z.tolist()
+z = np.ones(3, np.float32); t = torch.as_tensor(z); t += 1; z.tolist()
+z = x.numpy(); z[0, 0] = 9; x
+torch.tensor(np.float64(2.0)).dtype
+torch.tensor(np.ones(2)).dtype
+torch.tensor([np.float32(1), np.float32(2)]).dtype
+torch.tensor([1, True, 2.0])
+torch.tensor([[1, 2], [3, 4]]).dtype
+torch.tensor(True).dtype
+torch.tensor([1 << 40])
+torch.tensor((1, 2))
+torch.tensor(range(3))
+torch.tensor([torch.tensor(1), torch.tensor(2)])
+torch.as_tensor([1.0, 2.0])
+torch.as_tensor(3)
+x.tolist()[0][1] + 1
+round(x.mean().item(), 3)
+x.mean().item() > 3
+x.max().item() == 6
+x.sum() == 21
+bool((x == x).all())
+(x > 2).sum().item()
+(x > 2).float().mean()
+(x.argmax(1) == torch.tensor([1, 2])).float().mean().item()
+(x.argmax(1) == torch.tensor([1, 2])).sum().item() / len(x)
+x.max(1)[1].eq(torch.tensor([1, 0])).sum()
+torch.max(x, dim=1).indices
+torch.max(x, 1)[1].tolist()
+x.topk(1, 1, True, True)[1].t()
+v.sort(descending=True)[1]
+torch.argsort(v, descending=True, stable=True)
+torch.sort(v, stable=True)
+torch.sort(x, dim=0, descending=True)
+v.unique(sorted=True)
+torch.unique(v, return_inverse=True, return_counts=True)
+torch.cumsum(torch.tensor([True, True]), 0)
+torch.sum(b, dtype=torch.float)
+torch.mean(i, dtype=torch.float)
+i.sum(dtype=torch.int32)
+torch.prod(i, 1)
+torch.std(v, unbiased=False)
+torch.var(v, dim=0, correction=1)
+v.var(unbiased=True)
+x.std(dim=(0, 1))
+x.mean(dim=[0, 1])
+x.sum(dim=())
+x.amax(dim=())
+x.norm(float("inf"))
+x.norm("fro")
+torch.linalg.norm(x, ord=1)
+torch.linalg.norm(x, 2)
+torch.linalg.norm(v, ord=1)
+torch.linalg.vector_norm(x, dim=(0, 1))
+torch.linalg.matrix_norm(x, 1)
+torch.linalg.cross(torch.eye(3)[0], torch.eye(3)[1])
+torch.dist(x, y)
+torch.dist(x, y, 1)
+x.dot(x)
+v @ v
+x @ v[:3]
+v[:3] @ x.T
+c @ c.transpose(1, 2)
+torch.matmul(c, torch.ones(2, 4, 1))
+torch.mm(c, c)
+torch.bmm(x, x)
+torch.einsum("i,j->ij", v, v)
+torch.einsum("...ij->...ji", c)
+torch.einsum("ij->", x)
+torch.einsum("ii->i", torch.eye(3))
+torch.einsum("bhd,bhd->bh", c, c)
+torch.addmm(v[:2], x, y.T)
+torch.add(1, x)
+torch.add(x, torch.ones(3), alpha=-1)
+torch.mul(x, 2)
+torch.pow(x, torch.tensor(2))
+torch.pow(torch.tensor(2), 3)
+torch.pow(i, 2.0)
+x.pow(torch.tensor([1.0, 2.0, 3.0]))
+i.pow(2)
+2 ** i
+i // 0
+i % 0
+x // 0
+torch.tensor([7, -7]) // 2
+torch.tensor([7.5, -7.5]) // 2
+torch.tensor([7, -7]).fmod(2)
+torch.tensor([7, -7]).div(2, rounding_mode="trunc")
+torch.tensor(5) / 2
+torch.tensor(5) // 2
+5 // torch.tensor(2)
+5 % torch.tensor([3, 2])
+1 / i
+2.0 * i
+i * True
+i + True
+i & 1
+i | 4
+~i
+i << 1
+i >> 1
+b & True
+b | False
+b * 2
+b.sum() + 0.5
+-b
++x
+abs(x - 3)
+x.ne(1).any()
+x.eq(x).all().item()
+torch.tensor([1.0, float("nan")]).max()
+torch.tensor([1.0, float("nan")]).sort().values
+torch.tensor([float("nan"), 2.0, 1.0]).argmax()
+torch.tensor([float("nan"), 2.0]).clamp(0, 1)
+torch.tensor([float("nan"), 2.0]).relu()
+torch.tensor([float("nan"), 2.0]).nansum()
+torch.tensor([float("nan"), 2.0]).nanmean()
+torch.tensor([float("nan"), 2.0, 1.0]).median()
+torch.tensor([float("nan"), 2.0, 1.0]).nanmedian()
+torch.tensor([1.0, float("inf")]).isfinite()
+torch.tensor([-0.5, 0.5, 1.5, 2.5]).round()
+torch.tensor([1.7, -1.7]).int()
+torch.tensor([1.7, -1.7]).long()
+torch.tensor([0.0, 0.5, 2.0]).bool()
+torch.tensor([300]).to(torch.uint8)
+torch.tensor([-1]).to(torch.uint8)
+torch.tensor([200], dtype=torch.uint8) + torch.tensor([100], dtype=torch.uint8)
+torch.tensor([200], dtype=torch.uint8).sum()
+torch.tensor([200], dtype=torch.uint8) * 2
+torch.tensor([200], dtype=torch.uint8) / 2
+torch.tensor([200], dtype=torch.uint8).float().mean()
+torch.tensor([1, 2], dtype=torch.int8) + torch.tensor([1, 2], dtype=torch.int16)
+torch.tensor([1], dtype=torch.uint8) + torch.tensor([1], dtype=torch.int8)
+torch.tensor([1.0], dtype=torch.bfloat16) + torch.tensor([1.0], dtype=torch.float16)
+torch.tensor([1.0], dtype=torch.float16) * 2
+torch.tensor([1.0], dtype=torch.float16) + torch.tensor(1.0)
+torch.tensor([1], dtype=torch.int32) * 1.5
+torch.tensor([1.0], dtype=torch.float64) + 1
+torch.tensor([1]) + torch.tensor(1.5)
+torch.tensor(1) + torch.tensor([1.5], dtype=torch.float16)
+torch.where(b, x, 1)
+torch.where(b, 1.0, i[0, 0])
+torch.where(x > 2, i[0, 0], 0)
+torch.cat([x.half(), x])
+torch.stack([torch.tensor(1), torch.tensor(2.5)])
+torch.maximum(i, torch.tensor(2.5))
+torch.max(i, torch.tensor(3))
+torch.minimum(x, torch.tensor(2))
+x.masked_fill(b, True)
+i.masked_fill(i > 2, 0)
+i.masked_fill(i > 2, 0.5)
+i.masked_fill(i > 2, float("-inf"))
+x.masked_fill(torch.tensor([True, False, False]), 0)
+x.masked_fill(b == 0, -1e9)
+x.masked_fill(b.long(), 0)
+x.tril() + x.triu()
+torch.triu(torch.full((3, 3), float("-inf")), diagonal=1)
+torch.ones(3, 3).tril().unsqueeze(0) == 0
+torch.arange(3)[None, :] < torch.tensor([1, 3])[:, None]
+torch.arange(6).view(2, 3).float()
+torch.arange(10)[::2]
+torch.arange(10)[-3:]
+torch.arange(10)[torch.arange(10) % 2 == 0]
+torch.arange(0.1, 0.5, 0.1)
+torch.arange(2, 2)
+torch.arange(3, 0, -1)
+torch.arange(torch.tensor(3))
+torch.linspace(-1, 1, 3, dtype=torch.float64)
+torch.full((2, 3), float("-inf"))
+torch.full([2], 3, dtype=torch.float32)
+torch.zeros(2).long()
+torch.zeros(())
+torch.zeros(0, 3).sum(0)
+torch.zeros(0).mean()
+torch.zeros(0).sum()
+torch.zeros(0).max()
+torch.ones(2, 0).shape
+torch.eye(3)[[2, 0]]
+torch.eye(2).bool()
+torch.ones(2, 2).fill_diagonal_(0)
+torch.empty(2, 3, dtype=torch.long).shape
+torch.randn(2, 3, requires_grad=True).requires_grad
+torch.rand(3).ge(0).all()
+torch.randint(10, size=(3,)).shape
+torch.randint(0, 2, (2, 2), dtype=torch.float).dtype
+torch.randn(3, device="cpu").device.type
+torch.randn(x.shape).shape
+torch.randn(*x.shape).shape
+torch.randn(x.size()).shape
+torch.zeros(x.shape[0], dtype=torch.bool)
+torch.zeros(len(x), x.size(1))
+x.new(2, 3).shape
+x.size()[0]
+x.size()[1:]
+x.shape[-1]
+x.shape == (2, 3)
+x.shape == torch.Size([2, 3])
+x.shape[:-1] + (5,)
+(*x.shape[:-1], 1)
+x.view(*x.shape[:-1], 1, 3).shape
+x.view(x.size(0), -1).shape
+x.view(2, -1, 1).shape
+x.view(torch.Size([3, 2]))
+x.reshape(x.shape[0] * x.shape[1])
+c.view(2, -1).shape
+c.transpose(1, 2).view(2, -1)
+c.transpose(1, 2).reshape(2, -1)
+c.permute(0, 2, 1).is_contiguous()
+c[..., None].shape
+c[:, None].shape
+c[0, ..., 1]
+c[:, -1, :]
+c[:, :, 1:3]
+c[1][2][3]
+c[b[:, 0]]
+c[:, torch.tensor([True, False, True])]
+c[torch.arange(2), n[:2]]
+c[torch.arange(2)[:, None], n[None, :2]].shape
+c[..., n]
+c[None, ..., None].shape
+x[x.argmax(1) == 1]
+x[n[:2] == 2]
+x[:, [True, False, True]]
+x[slice(0, 1)]
+x[(0, 1)]
+x[1, -1].item()
+x[-3]
+x[0, 3]
+x[::-1]
+x.index_select(0, torch.tensor([0, 0]))
+x.gather(1, torch.tensor([[0, 0], [1, 2]]))
+x.gather(0, torch.tensor([[0, 1, 0]]))
+x.gather(1, x.argmax(1, keepdim=True)).squeeze(1)
+x.scatter(1, torch.tensor([[0, 1]]), y)
+x.scatter(1, torch.tensor([[0], [0]]), torch.tensor([[7.0], [8.0]]))
+x.scatter_add(1, torch.tensor([[0, 0, 0], [1, 1, 1]]), torch.ones(2, 3))
+x.scatter(1, torch.tensor([[0]]), 2.0, reduce="add")
+torch.zeros(3).scatter_reduce_(0, n, v[:3], "amax")
+torch.zeros(2, 5).scatter_(1, torch.tensor([[1], [3]]), 1).long()
+torch.zeros(3, dtype=torch.long).scatter_add_(0, n, torch.ones(3, dtype=torch.long))
+torch.bincount(torch.tensor([0, 2, 2]), minlength=4).float()
+torch.repeat_interleave(x, 2, dim=0)
+torch.repeat_interleave(torch.arange(3), torch.tensor([2, 0, 1]))
+x.repeat(2, 1).shape
+x.unsqueeze(1).repeat(1, 2, 1).shape
+x.unsqueeze(1).expand(-1, 4, -1).shape
+x.expand_as(torch.ones(2, 2, 3)).shape
+x.view_as(torch.ones(3, 2))
+x.roll((1, 2), (0, 1))
+x.split(2, dim=1)
+torch.split(v, [1, 3])
+torch.chunk(x, 2, dim=1)
+torch.hsplit(x, 3)
+x.swapaxes(0, 1)
+x.moveaxis(0, 1)
+torch.movedim(c, (0, 1), (1, 0)).shape
+torch.squeeze(torch.ones(1, 2, 1), 0).shape
+torch.squeeze(torch.ones(1, 2, 1)).shape
+torch.unsqueeze(v, -1).shape
+torch.flatten(torch.tensor(1.0)).shape
+torch.ravel(c).shape
+torch.tril_indices(3, 3, -1)
+torch.meshgrid(torch.arange(2), torch.arange(3))
+torch.stack(torch.meshgrid(n, n, indexing="xy"), -1).shape
+torch.cdist(x, y, p=1)
+torch.nn.functional.cosine_similarity(v, v, dim=0)
+torch.outer(v, n.float())
+torch.softmax(torch.tensor([1.0, float("-inf")]), -1)
+torch.logsumexp(torch.full((2, 2), float("-inf")), 1)
+torch.sigmoid(torch.tensor([-100.0, 100.0]))
+torch.log_softmax(x, -1).exp().sum(-1)
+torch.tensor([1e-8]).log1p()
+torch.exp(torch.tensor(100.0))
+(x / 3).clamp(1e-6, 1 - 1e-6)
+x.clamp(y, y + 1)
+x.clamp(min=0, max=None)
+x.sub(y).abs().mean()
+x.rsub(1)
+torch.rsub(x, 1)
+x.true_divide(2)
+x.remainder(2)
+x.floor_divide(2)
+x.addcmul(x, y)
+x.lerp(y, torch.ones(2, 3) / 2)
+x.logaddexp(y)
+x.exp2()
+x.erf()
+x.sgn()
+x.positive()
+x.deg2rad()
+x.trunc_(); x
+x.add_(1).mul_(2); x
+x.copy_(i[:, :1]); x
+x.index_add_(0, torch.tensor([0]), torch.ones(1, 3)); x
+x.index_copy_(0, torch.tensor([0]), torch.ones(1, 3)); x
+x.index_fill_(1, torch.tensor([0]), 0); x
+x.index_put_((torch.tensor([0]),), torch.tensor(0.0)); x
+x.masked_scatter_(b, torch.arange(4.0)); x
+x.fill_(torch.tensor(2.0)); x
+x.clamp_min_(3); x
+x.log_().exp_(); x
+x.logical_not_(); x
+i.bitwise_and_(1); i
+i.fill_(2.5); i
+i.add_(1.5); i
+i.div_(2); i
+i /= 2; i
+b |= True; b
+x.requires_grad_().requires_grad
+(w * 2).requires_grad
+(w > 0).requires_grad
+w.detach().is_leaf
+w.clone().is_leaf
+w.argmax()
+w.round().sum().backward(); w.grad
+w.sign().sum().backward(); w.grad
+w.floor().sum().backward(); w.grad
+w.long().float().requires_grad
+w.min().backward(); w.grad
+torch.tensor([1.0, 3.0, 3.0], requires_grad=True).max().backward()
+z = torch.tensor([1.0, 3.0, 3.0], requires_grad=True); z.max().backward(); z.grad
+z = torch.tensor([1.0, 3.0, 3.0], requires_grad=True); z.max(0).values.backward(); z.grad
+z = torch.tensor([1.0, 3.0, 3.0], requires_grad=True); z.amax(0).backward(); z.grad
+z = torch.tensor([1.0, 3.0, 3.0], requires_grad=True); z.median().backward(); z.grad
+z = torch.tensor([0.0, 1.0], requires_grad=True); z.abs().sum().backward(); z.grad
+z = torch.tensor([0.0, 1.0], requires_grad=True); z.norm().backward(); z.grad
+z = torch.zeros(2, requires_grad=True); z.norm().backward(); z.grad
+z = torch.zeros(2, requires_grad=True); z.std().backward(); z.grad
+z = torch.zeros(2, requires_grad=True); z.sqrt().sum().backward(); z.grad
+z = torch.zeros(2, requires_grad=True); (z ** 0.5).sum().backward(); z.grad
+z = torch.zeros(2, requires_grad=True); (z ** 2).sum().backward(); z.grad
+z = torch.zeros(2, requires_grad=True); z.prod().backward(); z.grad
+z = torch.zeros(2, requires_grad=True); z.relu().sum().backward(); z.grad
+z = torch.zeros(2, requires_grad=True); z.clamp(0, 1).sum().backward(); z.grad
+z = torch.zeros(2, requires_grad=True); F.hardtanh(z, 0, 1).sum().backward(); z.grad
+z = torch.zeros(2, requires_grad=True); F.leaky_relu(z).sum().backward(); z.grad
+z = torch.zeros(2, requires_grad=True); F.elu(z).sum().backward(); z.grad
+z = torch.zeros(2, requires_grad=True); F.softplus(z).sum().backward(); z.grad
+z = torch.zeros(2, requires_grad=True); F.gelu(z).sum().backward(); z.grad
+z = torch.zeros(2, requires_grad=True); F.mse_loss(z, torch.ones(2)).backward(); z.grad
+z = torch.zeros(2, requires_grad=True); F.l1_loss(z, torch.zeros(2)).backward(); z.grad
+z = torch.zeros(2, requires_grad=True); F.smooth_l1_loss(z, torch.ones(2)).backward(); z.grad
+z = torch.zeros(2, requires_grad=True); torch.maximum(z, z.detach()).sum().backward(); z.grad
+z = torch.zeros(2, requires_grad=True); torch.where(z > 0, z, -z).sum().backward(); z.grad
+z = torch.zeros(2, requires_grad=True); F.normalize(z, dim=0).sum().backward(); z.grad
+z = torch.zeros(1, 2, requires_grad=True); F.cosine_similarity(z, z + 1).backward(); z.grad
+z = torch.ones(2, 2, requires_grad=True); torch.linalg.norm(z).backward(); z.grad
+z = torch.ones(4, requires_grad=True); z.view(2, 2)[0].sum().backward(); z.grad
+z = torch.ones(4, requires_grad=True); z[[0, 0, 1]].sum().backward(); z.grad
+z = torch.ones(4, requires_grad=True); z.index_select(0, n).sum().backward(); z.grad
+z = torch.ones(4, requires_grad=True); z.sort().values.cumsum(0).sum().backward(); z.grad
+z = torch.ones(3, requires_grad=True); z.cummax(0).values.sum().backward(); z.grad
+z = torch.ones(3, requires_grad=True); z.unique().sum().backward()
+z = torch.ones(3, requires_grad=True); z.kthvalue(2).values.backward(); z.grad
+z = torch.ones(3, requires_grad=True); z.mode().values.backward(); z.grad
+z = torch.ones(3, requires_grad=True); z.quantile(0.5).backward(); z.grad
+z = torch.ones(3, requires_grad=True); z.scatter(0, n[:1], 5.0).sum().backward(); z.grad
+z = torch.ones(3, requires_grad=True); torch.cat([z, z]).sum().backward(); z.grad
+z = torch.ones(3, requires_grad=True); torch.stack([z, z * 2]).prod(0).sum().backward(); z.grad
+z = torch.ones(3, requires_grad=True); F.pad(z, (1, 1)).sum().backward(); z.grad
+z = torch.ones(3, requires_grad=True); F.dropout(z, 0.0).sum().backward(); z.grad
+z = torch.ones(3, requires_grad=True); F.embedding(n, z[:, None]).sum().backward(); z.grad
+z = torch.ones(3, requires_grad=True); (z * z.detach()).sum().backward(); z.grad
+z = torch.ones(3, requires_grad=True); z.backward(); z.grad
+z = torch.ones(3, requires_grad=True); y2 = z * 2; y2.backward(torch.ones(3)); z.grad
+z = torch.ones(3, requires_grad=True); y2 = z * z; z.data.fill_(2); y2.sum().backward(); z.grad
+with torch.no_grad(): r = (w * 2).requires_grad; r
+with torch.inference_mode(): r = (w * 2).requires_grad; r
+with torch.enable_grad(): r = (w * 2).requires_grad; r
+with torch.set_grad_enabled(False): r = (w * 2).requires_grad; r
+torch.no_grad()(lambda: (w * 2).requires_grad)()
+lin.requires_grad_(False).weight.requires_grad
+[p.requires_grad for p in lin.requires_grad_(False).parameters()]
+lin.weight.grad is None
+lin(x).shape
+lin(x[0]).shape
+lin(c[..., :3]).shape
+lin(torch.ones(2, 4))
+lin.forward(x)
+lin.bias.data.zero_(); lin(x)
+lin.weight.data = torch.zeros(2, 3); lin(x)
+lin.weight.data[0, 0] = 5; lin(x)
+lin.half()(x.half()).dtype
+lin.load_state_dict({"weight": torch.ones(2, 3), "bias": torch.zeros(2)}); lin(x)
+lin.load_state_dict({"weight": torch.ones(2, 3)})
+lin.load_state_dict({"weight": torch.ones(2, 3)}, strict=False); lin.weight.detach()
+lin.state_dict()["weight"].requires_grad
+z = lin.state_dict()["weight"]; z.zero_(); lin.weight.detach()
+copy.deepcopy(lin).weight is lin.weight
+copy.deepcopy(lin)(x)
+copy.deepcopy(lin.state_dict())["bias"]
+nn.Linear(3, 2, bias=False).bias is None
+nn.Linear(3, 2, device="cpu", dtype=torch.float64).weight.dtype
+nn.Sequential(lin, nn.ReLU(), nn.Linear(2, 1))[:2](x)
+nn.Sequential(*[lin for _ in range(1)])(x)
+nn.Sequential(lin).append(nn.ReLU())(x)
+[type(m).__name__ for m in nn.Sequential(lin, nn.ReLU()).children()]
+[n for n, m in nn.Sequential(lin, nn.ReLU()).named_children()]
+nn.ModuleList([lin, nn.ReLU()])[-1](y)
+[type(m).__name__ for m in nn.ModuleList([lin, nn.ReLU()])]
+len(nn.ModuleList([lin]).append(lin))
+"a" in nn.ModuleDict({"a": lin})
+nn.ModuleDict({"a": lin})["a"](x)
+nn.ParameterList([torch.ones(2)])[0].requires_grad
+nn.ParameterDict({"a": torch.ones(2)})["a"].requires_grad
+nn.Flatten(0)(x)
+nn.Unflatten(1, (3, 1))(x).shape
+nn.CrossEntropyLoss(reduction="sum")(x, torch.tensor([1, 2]))
+nn.CrossEntropyLoss(ignore_index=1)(x, torch.tensor([1, 2]))
+nn.CrossEntropyLoss()(x, torch.tensor([-100, -100]))
+nn.CrossEntropyLoss()(c, torch.zeros(2, 4, dtype=torch.long))
+nn.CrossEntropyLoss()(x, torch.tensor([1, 2]).int())
+nn.CrossEntropyLoss()(x, torch.tensor([1.0, 2.0]))
+nn.CrossEntropyLoss()(x, F.one_hot(torch.tensor([1, 2]), 3).float())
+nn.BCELoss()(x, b.float())
+nn.BCEWithLogitsLoss(pos_weight=torch.tensor([1.0, 2.0, 3.0]))(x, b.float())
+nn.BCEWithLogitsLoss()(x, b)
+nn.NLLLoss(ignore_index=1)(F.log_softmax(x, 1), torch.tensor([1, 2]))
+nn.MSELoss()(x, y[:1])
+nn.MSELoss()(x, i[:, :1])
+nn.L1Loss()(x, y)
+nn.GaussianNLLLoss()(x, y, torch.ones(2, 3))
+nn.PoissonNLLLoss()(x, x)
+nn.MarginRankingLoss(margin=0.5)(v, v.flip(0), torch.ones(4))
+nn.HingeEmbeddingLoss()(x, torch.where(b, 1.0, -1.0))
+nn.CosineEmbeddingLoss()(x, y, torch.tensor([1.0, -1.0]))
+nn.SoftMarginLoss()(x, torch.where(b, 1.0, -1.0))
+nn.MultiMarginLoss()(x, torch.tensor([1, 2]))
+nn.CTCLoss()
+nn.LayerNorm([3, 4])(c)
+nn.LayerNorm(3, elementwise_affine=False)(x)
+nn.LayerNorm(3, bias=False)(x)
+nn.GroupNorm(1, 3)(c)
+nn.InstanceNorm1d(3)(c)
+nn.RMSNorm(4)(c)
+nn.BatchNorm1d(3)(c)
+nn.BatchNorm1d(3, affine=False)(x)
+nn.BatchNorm1d(3, momentum=None)(x)
+nn.BatchNorm1d(3, track_running_stats=False).eval()(x)
+nn.BatchNorm2d(3)(c[:, :, :, None]).shape
+nn.BatchNorm1d(3)(x[:1])
+m = nn.BatchNorm1d(3); _ = m(x); _ = m(x); m.running_mean
+m = nn.BatchNorm1d(3); _ = m(x); m.eval()(x)
+m = nn.Dropout(0.5); m.eval()(x)
+nn.Dropout(p=1.0)(x)
+nn.Dropout2d(0.0)(c)
+nn.Conv1d(3, 3, 3, groups=3, padding=1)(c).shape
+nn.Conv2d(1, 2, (3, 1), stride=(1, 2), padding=(1, 0))(c[:, None]).shape
+nn.Conv2d(1, 1, 3, dilation=2, padding=2)(c[:, None]).shape
+nn.Conv2d(1, 1, 3, padding="valid")(c[:, None]).shape
+nn.Conv1d(3, 2, 2, padding_mode="reflect")
+nn.ConvTranspose1d(3, 2, 3, stride=2, padding=1, output_padding=1)(c).shape
+nn.MaxPool1d(2, stride=1)(c)
+nn.MaxPool2d(kernel_size=2, stride=2, padding=1)(c)
+nn.MaxPool2d(2, return_indices=True)(c)
+nn.AvgPool2d(2, count_include_pad=False, padding=1)(c)
+nn.AdaptiveMaxPool1d(2)(c)
+nn.AdaptiveAvgPool2d(1)(c).shape
+nn.AdaptiveAvgPool2d((None, 2))(c).shape
+nn.Upsample(size=(6, 8), mode="nearest")(c[None]).shape
+nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True)(c[None])
+nn.LSTM(4, 5)(c)[0].shape
+nn.LSTM(4, 5, num_layers=2, dropout=0.0)(c)[1][1].shape
+nn.LSTMCell(4, 5)(c[0])[0].shape
+nn.GRU(4, 5, batch_first=True, bidirectional=True)(c)[0].shape
+nn.RNN(4, 5, nonlinearity="relu")(c)[0].shape
+nn.LSTM(4, 5, proj_size=2)
+nn.MultiheadAttention(4, 2)(c, c, c, need_weights=False)[1] is None
+nn.MultiheadAttention(4, 2, batch_first=True)(c, c, c, average_attn_weights=False)[1].shape
+nn.MultiheadAttention(4, 2, kdim=3)
+nn.Transformer(4, 2, 1, 1, 8, batch_first=True)(c, c).shape
+nn.Transformer.generate_square_subsequent_mask(3)
+nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8), 1)(c).shape
+nn.Embedding(5, 3)(i).shape
+nn.Embedding(5, 3, max_norm=1.0)
+nn.EmbeddingBag(5, 3)
+nn.Softmax()(x)
+nn.Softplus(beta=2)(x)
+nn.Threshold(2.0, 0.0)(x)
+nn.Tanh()(x)
+nn.Hardswish()(y)
+nn.Mish()(y)
+nn.GLU()(c)
+nn.PairwiseDistance()(x, y)
+nn.PixelUnshuffle(2)(torch.ones(1, 1, 4, 4)).shape
+nn.ConstantPad1d(1, 2.0)(c)
+nn.ReplicationPad2d(1)(c).shape
+nn.CircularPad1d(1)(c)
+F.relu6(y * 4)
+F.hardswish(y)
+F.mish(y)
+F.celu(y)
+F.selu(y)
+F.prelu(y, torch.tensor([0.1, 0.2, 0.3]))
+F.rrelu(y)
+F.logsigmoid(y)
+F.softsign(y)
+F.softmin(y, dim=1)
+F.tanhshrink(y)
+F.softshrink(y)
+F.hardshrink(y)
+F.layer_norm(x, x.shape[1:], torch.ones(3), torch.zeros(3), 1e-3)
+F.layer_norm(x, [3], eps=1e-3)
+F.batch_norm(x, torch.zeros(3), torch.ones(3))
+F.instance_norm(c)
+F.rms_norm(x, (3,))
+F.local_response_norm(c, 2)
+F.nll_loss(F.log_softmax(x, 1), torch.tensor([1, 2]), weight=torch.tensor([1.0, 2.0, 3.0]))
+F.l1_loss(x, y, reduction="sum")
+F.smooth_l1_loss(x, y, beta=0.5)
+F.huber_loss(x, y, delta=0.5)
+F.kl_div(F.log_softmax(x, 1), F.log_softmax(y, 1), log_target=True, reduction="batchmean")
+F.kl_div(F.log_softmax(x, 1), F.softmax(y, 1))
+F.binary_cross_entropy(torch.sigmoid(x), b.float(), reduction="none")
+F.binary_cross_entropy_with_logits(x, b.float(), weight=torch.tensor([1.0, 2.0, 0.5]))
+F.cross_entropy(x, torch.tensor([1, 2]), label_smoothing=0.2, reduction="sum")
+F.triplet_margin_loss(x, y, x - y, margin=0.5, swap=True)
+F.cosine_embedding_loss(x, y, torch.tensor([1.0, -1.0]), margin=0.1)
+F.gaussian_nll_loss(x, y, torch.ones(2, 3), full=True)
+F.pad(x, (-1, 1))
+F.pad(c[None], (1, 1, 1, 1), "circular")
+F.pad(c[None], (1, 1, 1, 1), mode="replicate")
+F.conv1d(c, torch.ones(1, 3, 2))
+F.conv2d(c[:, None], torch.ones(1, 1, 2, 2), torch.ones(1), 2, 1)
+F.conv_transpose1d(c, torch.ones(3, 1, 2), stride=2)
+F.max_pool2d(c, 2)
+F.max_pool2d(c, 2, stride=1, padding=1)
+F.max_pool1d(c, 2, return_indices=True)
+F.avg_pool2d(c, 2, ceil_mode=True)
+F.adaptive_avg_pool2d(c, (1, 2))
+F.adaptive_avg_pool2d(c, 1)
+F.interpolate(c[None], scale_factor=2, mode="nearest")
+F.interpolate(c[None], size=6, mode="bicubic")
+F.interpolate(c, size=2, mode="linear", align_corners=True)
+F.interpolate(c[None], scale_factor=0.5, mode="bilinear", antialias=True)
+F.grid_sample(c[None], torch.zeros(1, 2, 2, 2), align_corners=True)
+F.affine_grid(torch.eye(2, 3)[None], (1, 1, 2, 2), align_corners=False)
+F.fold(torch.ones(1, 4, 4), (3, 3), 2)
+F.unfold(c[None], (2, 2), padding=1, stride=2)
+F.pixel_shuffle(torch.arange(8.0).reshape(1, 4, 1, 2), 2)
+F.one_hot(torch.tensor([[0, 2]]), 3)
+F.embedding(n, torch.eye(3), padding_idx=0)
+F.scaled_dot_product_attention(c, c, c, attn_mask=torch.ones(3, 3).tril().bool())
+F.scaled_dot_product_attention(c, c, c, attn_mask=torch.zeros(3, 3), scale=0.1)
+F.scaled_dot_product_attention(c, c, c, enable_gqa=True)
+F.multi_head_attention_forward
+nn.init.xavier_uniform_(torch.empty(2, 3)).shape
+nn.init.kaiming_uniform_(torch.empty(2, 3), a=5 ** 0.5).shape
+nn.init.normal_(torch.empty(2), std=0.0)
+nn.init.ones_(torch.empty(2))
+nn.init.eye_(torch.empty(2, 2))
+nn.init.orthogonal_(torch.empty(2, 3)).shape
+nn.init.trunc_normal_(torch.empty(2), std=0.02).shape
+nn.init.uniform_(torch.empty(2), 1.0, 1.0)
+nn.utils.vector_to_parameters(torch.zeros(8), lin.parameters()); lin(x)
+nn.utils.rnn.pack_padded_sequence(c, torch.tensor([3, 2]), batch_first=True).data
+nn.utils.weight_norm(lin)
+nn.utils.spectral_norm(lin)
+torch.optim.lr_scheduler.ReduceLROnPlateau(torch.optim.SGD(lin.parameters(), 0.1)).step(1.0)
+torch.optim.Adam(lin.parameters(), lr=-1.0)
+torch.optim.SGD([], lr=0.1)
+torch.optim.SGD(lin, lr=0.1)
+torch.optim.SGD(lin.named_parameters(), lr=0.1).param_groups[0]["lr"]
+len(torch.optim.SGD(lin.parameters(), 0.1).param_groups)
+torch.optim.SGD(lin.parameters(), 0.1).param_groups[0]["params"][0] is lin.weight
+torch.optim.SGD(lin.parameters(), 0.1).defaults["lr"]
+o = torch.optim.SGD(lin.parameters(), 0.1); o.param_groups[0]["lr"] = 0.5; o.param_groups[0]["lr"]
+torch.autograd.grad(w.sum() * 2, [w])
+torch.autograd.grad((w * w).sum(), w, retain_graph=True)
+torch.autograd.grad(w * 2, w, grad_outputs=torch.ones(3))
+torch.autograd.grad(w * 2, w, torch.ones_like(w))
+torch.autograd.grad(w.sum(), torch.ones(1, requires_grad=True))
+torch.autograd.backward((w * w).sum()); w.grad
+torch.autograd.functional.jacobian(lambda a, b: a * b, (v, v))
+torch.utils.checkpoint.checkpoint(lambda t: t * 2, w, use_reentrant=False).sum().backward(); w.grad
+torch.is_floating_point(x)
+torch.is_complex(x)
+torch.is_nonzero(torch.tensor(1))
+torch.typename(x)
+torch.get_num_threads()
+torch.initial_seed() >= 0
+torch.Generator().manual_seed(3).initial_seed()
+torch.random.manual_seed(0) is None
+torch.version.cuda
+torch.Size([2, 3]).numel()
+torch.Size((2, 3)) + torch.Size((1,))
+list(torch.Size((2, 3)))
+torch.device("cpu", 0).index
+torch.device("cpu") == torch.device("cpu")
+torch.float32 is torch.float
+torch.long == torch.int64
+torch.half is torch.float16
+torch.pi
+torch.inf
+torch.e
+x.float().dtype is torch.float32
+x.dtype in (torch.float16, torch.float32)
+x.dtype.itemsize
+len(nn.ModuleList([lin]) + nn.ModuleList([lin]))
+z = torch.ones(1, 4, requires_grad=True); F.max_pool1d(z, 2).sum().backward(); z.grad
+z = torch.ones(1, 2, 4, requires_grad=True); nn.MaxPool2d(2)(z).sum().backward(); z.grad
+z = torch.ones(1, 2, 4, requires_grad=True); F.max_pool2d(z, 3, 1, 1).sum().backward(); z.grad
+z = torch.ones(1, 4, requires_grad=True); F.adaptive_max_pool1d(z, 2).sum().backward(); z.grad
+z = torch.ones(1, 4, requires_grad=True); nn.MaxPool1d(2, return_indices=True)(z)[1]
+torch.tensor(np.float32(2.0)).dtype
+torch.tensor(np.int32(2)).dtype
+x.amin(())
+i.prod(dtype=torch.float32)
+i.cumsum(0, dtype=torch.int32)
 """
 
 # By line: what is different, and for what reason.
 DIFFERENT = {
     "x.dtype.is_floating_point": "a dtype is tutor's own; the bare AttributeError is not silent",
-}
+    "x[::-1]": "PyTorch has no such views: what it refuses works",
+    "z = torch.ones(3, requires_grad=True); z.unique().sum().backward()":
+        "PyTorch has no such derivative: what it refuses works",
+    "z = torch.ones(3, requires_grad=True); z.kthvalue(2).values.backward(); z.grad":
+        "the position among equal numbers",
+    "nn.CrossEntropyLoss()(x, torch.tensor([1, 2]).int())": "what PyTorch refuses works",
+    "nn.BCEWithLogitsLoss()(x, b)": "what PyTorch refuses works",
+    'torch.device("cpu", 0).index': "there is one CPU: it has no number",
+}  # fmt: skip

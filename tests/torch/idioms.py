@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections import OrderedDict
 from typing import Any
@@ -19,7 +20,7 @@ SAME, REFUSED, OTHER = "the same", "refused with help", "different"
 def names(library: Any) -> dict[str, Any]:
     data = library.utils.data
     found = {
-        "torch": library, "nn": library.nn, "F": library.nn.functional, "np": np,
+        "torch": library, "nn": library.nn, "F": library.nn.functional, "np": np, "copy": copy,
         "D": library.distributions, "OrderedDict": OrderedDict, "DataLoader": data.DataLoader,
         "TensorDataset": data.TensorDataset, "__name__": "idioms_of_a_user",
     }  # fmt: skip

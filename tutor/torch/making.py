@@ -84,6 +84,8 @@ def copied(data: Any, dtype: Any) -> Any:
         data = nested(data)
         if not data:
             return Plain.zeros(0, dtype=dtype or dtypes.float32)
+    elif dtype is None and hasattr(data, "dtype"):  # a number of NumPy's keeps its own
+        dtype = dtypes.of(data.dtype)
     return Plain(data, dtype=dtype)
 
 
@@ -149,6 +151,7 @@ def randint(low: Any, high: Any, size: Any, dtype: Any) -> Any:
     """Whole numbers from low to high - 1; `randint(high, size)` starts at 0."""
     if size is None:
         low, high, size = 0, low, high
+    low, high = (0, low) if high is None else (low, high)
     return sampling.randint(int(low), int(high), sizes_of((size,)), dtype=dtype or dtypes.int64)
 
 

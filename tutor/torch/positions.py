@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tutor import dtype as dtypes
@@ -52,7 +53,7 @@ def masked_fill(x: Any, mask: Any, value: Any) -> Any:
     """x, with `value` where the mask is true."""
     number = Plain.item(value) if isinstance(value, Plain) and not value.requires_grad else value
     if is_number(number) and not x.dtype.is_float:
-        if x.dtype is not dtypes.bool_ and number != int(number):
+        if x.dtype is not dtypes.bool_ and (not math.isfinite(number) or number % 1):
             raise DTypeError(f"masked_fill of {x.dtype.name} with {number}", "it holds whole "
                              "numbers", "write x.float() first")  # fmt: skip
         number = bool(number) if x.dtype is dtypes.bool_ else int(number)

@@ -67,6 +67,9 @@ PLAIN = {
 }  # fmt: skip
 
 
+globals().update(PLAIN)
+
+
 def drawn(generator: Generator | None, f: Any, *args: Any, **options: Any) -> Any:
     """f(*args), with numbers of that generator, or else the common one."""
     if generator is None:

@@ -48,6 +48,12 @@ def floats(name: str, x: Any, dtype: Any = None) -> Any:
     return x
 
 
+def total(f: Any, x: Any, dtype: Any, *how: Any) -> Any:
+    """A sum or product in that dtype; integers and bools count in int64."""
+    found = f(wide(x, dtype), *how)
+    return found if dtype is None else Plain.cast(found, dtype)
+
+
 def truth(x: Any, found: Any) -> Any:
     """A bool, but uint8 for uint8."""
     return Plain.cast(found, dtypes.uint8) if x.dtype is dtypes.uint8 else found
@@ -120,7 +126,11 @@ def latest(values: Any, places: Any, x: Any, dim: int) -> Pair:
 def median(x: Any, dim: Any, keepdim: bool) -> Any:
     """The middle number, for an even count the lower of the two; nan if there is one."""
     if dim is None:
-        return Plain.reshape(median(Plain.reshape(x, -1), 0, False).values, ())
+        found = Plain.reshape(median(Plain.reshape(x, -1), 0, False).values, ())
+        if not x.requires_grad:
+            return found
+        there = Plain.eq(x, Plain.detach(found))  # equal numbers share its gradient
+        return Plain.sum(Plain.masked_fill(x, ~there, 0.0)) / Plain.sum(there)
     pair = kth(x, (x.shape[dim] + 1) // 2 if x.shape else 1, dim, keepdim)
     if not x.dtype.is_float or not x.shape:
         return pair
@@ -158,19 +168,19 @@ def squeezed(matrix: Any) -> Any:
 SPREAD = "dim=None, unbiased=None, keepdim=False, *, correction=None"
 FORMULAS: dict[str, Any] = {
     "sum(input, dim=None, keepdim=False, *, dtype=None)":
-        lambda x, dim, keep, dtype: Plain.sum(wide(x, dtype), axes(dim), keep),
+        lambda x, dim, keep, dtype: total(Plain.sum, x, dtype, axes(dim), keep),
     "prod(input, dim=None, keepdim=False, *, dtype=None)":
-        lambda x, dim, keep, dtype: Plain.prod(wide(x, dtype), dim, keep),
+        lambda x, dim, keep, dtype: total(Plain.prod, x, dtype, dim, keep),
     "mean(input, dim=None, keepdim=False, *, dtype=None)":
         lambda x, dim, keep, dtype: Plain.mean(floats("mean", x, dtype), axes(dim), keep),
     "nansum(input, dim=None, keepdim=False, *, dtype=None)":
-        lambda x, dim, keep, dtype: Plain.nansum(wide(x, dtype), axes(dim), keep),
+        lambda x, dim, keep, dtype: total(Plain.nansum, x, dtype, axes(dim), keep),
     "nanmean(input, dim=None, keepdim=False, *, dtype=None)":
         lambda x, dim, keep, dtype: Plain.nanmean(floats("nanmean", x, dtype), axes(dim), keep),
     "cumsum(input, dim, *, dtype=None)":
-        lambda x, dim, dtype: Plain.cumsum(wide(x, dtype), dim),
+        lambda x, dim, dtype: total(Plain.cumsum, x, dtype, dim),
     "cumprod(input, dim, *, dtype=None)":
-        lambda x, dim, dtype: Plain.cumprod(wide(x, dtype), dim),
+        lambda x, dim, dtype: total(Plain.cumprod, x, dtype, dim),
     "any(input, dim=None, keepdim=False)":
         lambda x, dim, keep: truth(x, Plain.any(x, axes(dim), keep)),
     "all(input, dim=None, keepdim=False)":
@@ -183,6 +193,8 @@ FORMULAS: dict[str, Any] = {
         lambda x, dim, keep, other: extreme("max", x, dim, keep, other),
     "min(input, dim=None, keepdim=False, *, other=None)":
         lambda x, dim, keep, other: extreme("min", x, dim, keep, other),
+    "amin(input, dim=None, keepdim=False)": lambda x, dim, keep: Plain.amin(x, axes(dim), keep),
+    "amax(input, dim=None, keepdim=False)": lambda x, dim, keep: Plain.amax(x, axes(dim), keep),
     "aminmax(input, *, dim=None, keepdim=False)":
         lambda x, dim, keep: Extremes(Plain.amin(x, dim, keep), Plain.amax(x, dim, keep)),
     "sort(input, dim=-1, descending=False, stable=False)": sort,

@@ -30,7 +30,7 @@ BINARY = {
 LOGICAL = ("logical_and", "logical_or", "logical_xor")  # of any dtypes
 # The others: PyTorch's signatures. `~` in front: operands are cast to their common dtype.
 SIGNATURES = """
-amin amax argmax argmin(input, dim=None, keepdim=False)
+argmax argmin(input, dim=None, keepdim=False)
 logsumexp(input, dim, keepdim=False)
 logcumsumexp unsqueeze(input, dim)
 count_nonzero(input, dim=None)

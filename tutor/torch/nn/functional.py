@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from tutor.core.engine.grad_mode import is_grad_enabled
+from tutor.errors import DomainError
 from tutor.nn import functional as ours
 from tutor.torch.carrier import Plain, missing, tag
 from tutor.torch.nn.table import FUNCTIONS
@@ -24,9 +26,46 @@ def only_floats(name: str) -> Any:
     return run
 
 
+def first_of_ties(name: str) -> Any:
+    """A max pool whose gradient goes to the first of equal numbers; ours shares it."""
+    function = getattr(ours, name)
+    axes = int(name[-2])
+
+    @functools.wraps(function)
+    def run(x: Any, *args: Any, **options: Any) -> Any:
+        if not (is_grad_enabled() and x.requires_grad):
+            return function(x, *args, **options)
+        found = function(Plain.detach(x), *args, **{**options, "return_indices": True})
+        places = found[1]
+        flat = Plain.reshape(x, (*x.shape[:-axes], -1))
+        rows_ = Plain.reshape(places, (*places.shape[:-axes], -1))
+        values = Plain.reshape(Plain.gather(flat, -1, rows_), places.shape)
+        return (values, places) if options.get("return_indices") else values
+
+    return run
+
+
+def within_one(name: str) -> Any:
+    """Cross entropy of probabilities, which are checked."""
+    function = getattr(ours, name)
+
+    @functools.wraps(function)
+    def run(x: Any, *args: Any, **options: Any) -> Any:
+        if x.numel() and not bool(Plain.all(Plain.logical_and(x >= 0, x <= 1)).item()):
+            raise DomainError(f"{name} of {x.dtype.name}", "a number is not from 0 to 1",
+                              "apply sigmoid, or use binary_cross_entropy_with_logits")  # fmt: skip
+        return function(x, *args, **options)
+
+    return run
+
+
+WRAPPED: dict[str, Any] = {
+    f"{kind}max_pool{n}d": first_of_ties for kind in ("", "adaptive_") for n in (1, 2, 3)
+} | {"binary_cross_entropy": within_one}  # fmt: skip
 for _name, _text, _ in rows(FUNCTIONS):
     _floats = _name.startswith(("avg_pool", "hardtanh")) or _name.endswith("_loss")
-    _target = only_floats(_name) if _floats else getattr(ours, _name)
+    _plain = only_floats if _floats else functools.partial(getattr, ours)
+    _target = WRAPPED.get(_name, _plain)(_name)
     globals()[_name] = adapted(_name, _text, _target)
 for _name in ("relu", "leaky_relu", "elu", "selu", "celu", "hardtanh", "threshold"):
     globals()[f"{_name}_"] = changed(_name, globals()[_name])

@@ -9,6 +9,7 @@ import tutor
 from tutor import nn as ours
 from tutor.nn import init
 from tutor.torch.carrier import Plain, tag
+from tutor.torch.nn import functional as F  # noqa: N812
 from tutor.torch.nn.module import LAYERS, Module, ModuleClass, claim
 from tutor.torch.nn.table import LAYERS as TEXT
 from tutor.torch.signatures import Adapter, changed, unable
@@ -95,6 +96,30 @@ STARTS: dict[str, dict[str, Any]] = {
     "Embedding": {"reset_parameters": embedding_start},
     "MultiheadAttention": {"reset_parameters": attention_start},
 }  # fmt: skip
+
+
+def pooled(name: str) -> Any:
+    """The forward of a max pool: the function of nn.functional, whose gradient is PyTorch's."""
+    function = getattr(F, name)
+    if name.startswith("adaptive"):
+        return lambda self, x: function(x, self.output_size, self.return_indices)
+    return lambda self, x: function(x, **self.options)
+
+
+def square_mask(sz, device=None, dtype=None):
+    """-inf above the diagonal: no place sees a later one."""
+    return tag(Plain.triu(Plain.full((sz, sz), -math.inf), 1))
+
+
+for _n in (1, 2, 3):
+    STARTS[f"MaxPool{_n}d"] = {"forward": pooled(f"max_pool{_n}d")}
+    STARTS[f"AdaptiveMaxPool{_n}d"] = {"forward": pooled(f"adaptive_max_pool{_n}d")}
+STARTS["BCELoss"] = {
+    "forward": lambda self, input, target: F.binary_cross_entropy(
+        input, target, self.weight, reduction=self.reduction
+    )
+}
+STARTS["Transformer"] = {"generate_square_subsequent_mask": staticmethod(square_mask)}
 
 
 # ---- containers ----------------------------------------------------------------------------------
