@@ -64,7 +64,7 @@ def operations() -> list[Any]:
 
 
 class NotHereError(Exception):
-    """A sample that tutor cannot hold: complex numbers, another layout."""
+    """A sample that tutor cannot hold: complex numbers, another layout, a function of PyTorch's."""
 
 
 def ours(value: Any) -> Any:
@@ -82,7 +82,7 @@ def ours(value: Any) -> Any:
         return type(value)(ours(inner) for inner in value)
     if isinstance(value, dict):
         return {key: ours(inner) for key, inner in value.items()}
-    if isinstance(value, (complex, torch.Generator)):
+    if isinstance(value, (complex, torch.Generator)) or callable(value):
         raise NotHereError
     if isinstance(value, torch.Size):
         return wing.Size(value)

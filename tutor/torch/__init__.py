@@ -40,6 +40,7 @@ from tutor.torch import objects as _objects
 from tutor.torch import positions as _positions
 from tutor.torch import reductions as _reductions
 from tutor.torch import shapes as _shapes
+from tutor.torch import signatures as _signatures
 from tutor.torch.carrier import Size, Tensor, device, result_type
 from tutor.torch.methods import FUNCTIONS as _FUNCTIONS
 from tutor.torch.nn import functional as _functional
@@ -71,8 +72,14 @@ _names.update({
 })  # fmt: skip
 _names.update({
     name: getattr(linalg, name)
-    for name in ("cholesky", "det", "slogdet", "matrix_power")
+    for name in ("cholesky", "det", "slogdet", "matrix_power", "logdet")
 }, inverse=linalg.inv, pinverse=linalg.pinv, qr=linalg.qr)  # fmt: skip
+_names.update({
+    f"{name}_copy": _signatures.copied(getattr(Tensor, name))
+    for name in (
+        "diagonal", "expand", "permute", "squeeze", "t", "transpose", "unfold", "unsqueeze", "view",
+    )
+})  # fmt: skip
 autocast, vmap = amp.autocast, func.vmap
 newaxis = None
 strided, contiguous_format, channels_last, preserve_format = "strided", "contiguous", "last", "kept"

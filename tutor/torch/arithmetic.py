@@ -159,7 +159,9 @@ FORMULAS: dict[str, Any] = {
     "logaddexp2(input, other)": logaddexp2,
     "deg2rad(input)": lambda x: Plain.mul(x, math.pi / 180),
     "rad2deg(input)": lambda x: Plain.mul(x, 180 / math.pi),
-    "positive(input)": lambda x: x,
+    **{f"{name}(input)": lambda x: x for name in
+       ("positive", "conj", "conj_physical", "resolve_conj", "resolve_neg")},
+    "isreal(input)": lambda x: Plain.eq(x, x) | Plain.ne(x, x),
     "heaviside(input, values)": heaviside,
     "sinc(input)": sinc,
     "ldexp(input, other)": lambda x, y: Plain.mul(*promoted(x, Plain.exp2(as_float(y)))),

@@ -56,7 +56,25 @@ def norm(x: Any, order: Any, dim: Any, keepdim: bool, dtype: Any, out: Any) -> A
     return ours.matrix_norm(x, keepdims=keepdim, ord=order)
 
 
+def logdet(sign: Any, size: Any) -> Any:
+    """ln det A; nan for a negative determinant."""
+    return Plain.where(sign < 0, float("nan"), size)
+
+
 FORMULAS: dict[str, Any] = {
+    "inv_ex(A, *, check_errors=False, out=None)": lambda a, check, out: (
+        ours.inv(a),
+        Plain.zeros(a.shape[:-2], dtype="int32"),
+    ),
+    "cholesky_ex(A, *, upper=False, check_errors=False, out=None)": lambda a, upper, check, out: (
+        ours.cholesky(a, upper=upper),
+        Plain.zeros(a.shape[:-2], dtype="int32"),
+    ),
+    "solve_ex(A, B, *, left=True, check_errors=False, out=None)": lambda a, b, left, *more: (
+        solve(a, b, left, None),
+        Plain.zeros(a.shape[:-2], dtype="int32"),
+    ),
+    "logdet(A)": lambda a: logdet(*ours.slogdet(a)),
     "solve(A, B, *, left=True, out=None)": solve,
     "norm(A, ord=None, dim=None, keepdim=False, *, dtype=None, out=None)": norm,
     "cross(input, other, *, dim=-1, out=None)": lambda x, y, dim, out: Plain.cross(x, y, dim),

@@ -164,6 +164,16 @@ def bincount(x: Any, weights: Any, minlength: int) -> Any:
     return Plain.bincount(x, Plain.cast(weights, dtypes.float64), minlength)
 
 
+def starts(x: Any) -> Any:
+    """Where another number than before begins."""
+    if not x.shape[0]:
+        return Plain.zeros(0, dtype="bool")
+    x, first = Plain.detach(x), Plain.ones(1, dtype="bool")
+    return apply(
+        "cat", first, Plain.ne(narrow(x, 0, 1, len(x) - 1), narrow(x, 0, 0, len(x) - 1)), axis=0
+    )
+
+
 def replaced(x: Any, part: Any, source: Any) -> Any:
     """x, with `source` in the place of that part of it."""
     made = Plain.copy(x)
@@ -209,6 +219,9 @@ FORMULAS: dict[str, Any] = {
     "is_nonzero(input)": lambda x: bool(x.item()),
     "cross(input, other, dim=None)": cross,
     "dot(input, tensor)": dot,
+    "fill(input, value)": lambda x, value: Plain.fill_(Plain.copy(x), value),
+    "unique_consecutive(input)":
+        lambda x: Plain.masked_select(Plain.reshape(x, -1), starts(Plain.reshape(x, -1))),
     "diff(input, n=1, dim=-1, prepend=None, append=None)": diff,
     "bincount(input, weights=None, minlength=0)": bincount,
     "select_scatter(input, src, dim, index)":

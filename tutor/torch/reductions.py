@@ -130,7 +130,8 @@ def median(x: Any, dim: Any, keepdim: bool) -> Any:
         if not x.requires_grad:
             return found
         there = Plain.eq(x, Plain.detach(found))  # equal numbers share its gradient
-        return Plain.sum(Plain.masked_fill(x, ~there, 0.0)) / Plain.sum(there)
+        count = Plain.cast(Plain.sum(there), x.dtype)
+        return Plain.sum(Plain.masked_fill(x, ~there, 0.0)) / count
     pair = kth(x, (x.shape[dim] + 1) // 2 if x.shape else 1, dim, keepdim)
     if not x.dtype.is_float or not x.shape:
         return pair

@@ -130,6 +130,7 @@ FORMULAS: dict[str, Any] = {
     "unsafe_chunk(input, chunks, dim=0)": Plain.chunk,
     "unsafe_split(input, split_size, dim=0)": Plain.split,
     "narrow_copy(input, dim, start, length)": lambda *given: Plain.copy(narrow(*given)),
+    "alias_copy(input)": Plain.clone,
     "swapdims(input, dim0, dim1)": Plain.transpose,
 }  # fmt: skip
 ONLY_METHODS: dict[str, Any] = {

@@ -172,6 +172,11 @@ def formula(row: str, compute: Callable[..., Any], base: Any = None) -> Any:
     return call
 
 
+def copied(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`torch.permute_copy` and the like: what the view would be, in memory of its own."""
+    return lambda *args, **options: function(*args, **options).clone()
+
+
 def spoken(function: Any, base: Any = None) -> Any:
     """A function written here with PyTorch's signature: its results are tagged, arguments that do
     not fit are explained, and tutor's own code gets `base`."""

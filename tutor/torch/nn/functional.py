@@ -7,6 +7,7 @@ from typing import Any
 
 from tutor.core.engine.grad_mode import is_grad_enabled
 from tutor.errors import DomainError
+from tutor.functions.joining import triu_indices
 from tutor.nn import functional as ours
 from tutor.torch.carrier import Plain, missing, tag
 from tutor.torch.nn.table import FUNCTIONS
@@ -112,6 +113,57 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     windows = Plain.unfold(Plain.unfold(x, 2, kh, sh, dh), 3, kw, sw, dw)
     columns = windows.shape[2] * windows.shape[3]
     return Plain.reshape(Plain.permute(windows, 0, 1, 4, 5, 2, 3), (n, c * kh * kw, columns))
+
+
+_MORE: dict[str, Any] = {
+    "channel_shuffle(input, groups)": lambda x, g: Plain.reshape(
+        Plain.transpose(Plain.reshape(x, (x.shape[0], g, -1, *x.shape[2:])), 1, 2), x.shape),
+    "local_response_norm(input, size, alpha=0.0001, beta=0.75, k=1.0)":
+        lambda x, size, alpha, beta, k: floats("local_response_norm", x)
+        / (k + alpha * neighbours(x * x, size)) ** beta,
+    "triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function=None, "
+    "margin=1.0, swap=False, reduction='mean')": lambda *given: triplet(*given),
+    "pdist(input, p=2.0)": lambda x, p: Plain.__getitem__(
+        Plain.cdist(x, x, p), tuple(triu_indices(len(x), len(x), 1))),
+    "constant_pad_nd(input, pad, value=0)": lambda x, pad, v: ours.pad(x, pad, "constant", v),
+    "upsample_nearest(input, size=None, scale_factor=None)":
+        lambda x, size, by: ours.interpolate(x, size, by, "nearest"),
+    "upsample_bilinear(input, size=None, scale_factor=None)":
+        lambda x, size, by: ours.interpolate(x, size, by, "bilinear", True),
+    "multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, "
+    "reduce=None, reduction='mean')": lambda *given: multi_margin(*given),
+}  # fmt: skip
+for _row, _compute in _MORE.items():
+    globals()[_row.partition("(")[0]] = formula(_row, _compute)
+
+
+def neighbours(x: Any, size: int) -> Any:
+    """The mean of each channel and its neighbours; beyond the ends there are zeros."""
+    rows_ = Plain.reshape(x, (x.shape[0], 1, x.shape[1], -1))
+    wide = ours.pad(rows_, (0, 0, size // 2, (size - 1) // 2))
+    return Plain.reshape(ours.avg_pool2d(wide, (size, 1), 1), x.shape)
+
+
+def triplet(a: Any, p: Any, n: Any, distance: Any, margin: float, swap: bool, how: str) -> Any:
+    """max(0, d(a, p) - d(a, n) + margin)"""
+    d = distance or ours.pairwise_distance
+    near, far = d(a, p), d(a, n)
+    each = Plain.relu(margin + near - (Plain.minimum(far, d(p, n)) if swap else far))
+    return each if how == "none" else Plain.mean(each) if how == "mean" else Plain.sum(each)
+
+
+def multi_margin(x: Any, target: Any, p: int, margin: float, weight: Any, *how: Any) -> Any:
+    """mean_j max(0, margin - x[target] + x[j])**p over the other classes j"""
+    rows_, t = (x, target) if x.ndim == 2 else (Plain.reshape(x, (1, -1)), target)
+    t = Plain.reshape(t, (-1, 1))
+    gap = Plain.relu(margin - Plain.gather(rows_, 1, t) + rows_)
+    gap = gap if p == 1 else gap * gap
+    gap = gap if weight is None else gap * Plain.reshape(weight[Plain.reshape(t, -1)], (-1, 1))
+    others = Plain.one_hot(Plain.reshape(t, -1), rows_.shape[1]) == 0
+    each = Plain.sum(Plain.masked_fill(gap, ~others, 0.0), 1) / rows_.shape[1]
+    if how[2] == "none":
+        return each if x.ndim == 2 else Plain.reshape(each, ())
+    return Plain.mean(each) if how[2] == "mean" else Plain.sum(each)
 
 
 def _pair(size: Any) -> tuple[int, int]:
