@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from tutor.core.engine.grad_mode import is_grad_enabled
+from tutor.core.engine.grad_mode import is_grad_enabled, no_grad
 from tutor.errors import DomainError
 from tutor.functions.joining import triu_indices
 from tutor.nn import functional as ours
@@ -36,8 +36,8 @@ def first_of_ties(name: str) -> Any:
     def run(x: Any, *args: Any, **options: Any) -> Any:
         if not (is_grad_enabled() and x.requires_grad):
             return function(x, *args, **options)
-        found = function(Plain.detach(x), *args, **{**options, "return_indices": True})
-        places = found[1]
+        with no_grad():
+            _, places = function(x, *args, **{**options, "return_indices": True})
         flat = Plain.reshape(x, (*x.shape[:-axes], -1))
         rows_ = Plain.reshape(places, (*places.shape[:-axes], -1))
         values = Plain.reshape(Plain.gather(flat, -1, rows_), places.shape)
