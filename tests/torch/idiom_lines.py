@@ -28,6 +28,14 @@ def stepped(kind, **options):
         o.step()
     return lin.weight, lin.bias
 
+def averaged(**options):
+    mean = torch.optim.swa_utils.AveragedModel(lin, **options)
+    for _ in range(3):
+        with torch.no_grad():
+            _ = lin.weight.mul_(0.5), lin.bias.add_(1.0)
+        mean.update_parameters(lin)
+    return mean.module.weight, mean(x), mean.n_averaged, list(mean.state_dict())
+
 def rates(kind, **options):
     o = torch.optim.SGD(lin.parameters(), lr=0.1, momentum=0.5)
     s = getattr(torch.optim.lr_scheduler, kind)(o, **options)
@@ -795,6 +803,10 @@ stepped("Adadelta", lr=0.5)
 stepped("NAdam", lr=0.1)
 stepped("RAdam", lr=0.1)
 stepped("Rprop", lr=0.1)
+averaged()
+averaged(avg_fn=torch.optim.swa_utils.get_ema_avg_fn(0.9))
+averaged(multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.5), use_buffers=True)
+torch.optim.swa_utils.SWALR
 rates("StepLR", step_size=2, gamma=0.5)
 rates("MultiStepLR", milestones=[1, 3])
 rates("ExponentialLR", gamma=0.9)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tutor import optim as ours
 from tutor.torch.carrier import watch
-from tutor.torch.optim import lr_scheduler
+from tutor.torch.optim import lr_scheduler, swa_utils
 from tutor.torch.optim.base import Optimizer, adopted
 
 END = "foreach=None, maximize=False, capturable=False, differentiable=False"
