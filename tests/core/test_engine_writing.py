@@ -174,6 +174,18 @@ def test_what_is_detached_does_not_join() -> None:
     assert w.grad is not None and w.grad.tolist() == [16.0, 32.0]
 
 
+def test_a_view_that_was_taken_of_a_detached_tensor_after_the_change_is_right() -> None:
+    w = Tensor([1.0, -2.0, 3.0], requires_grad=True)
+    x = w * 1
+    x.relu_()
+    assert (x.detach()[0] * w).tolist() == [1.0, -2.0, 3.0]  # and nobody has kept x.detach()
+    outside = x.detach()
+    part = outside[:2]
+    outside += w  # later than the view
+    (part * 2).sum().backward()
+    assert w.grad is not None and w.grad.tolist() == [2.0, 2.0, 0.0]
+
+
 def test_a_view_that_overlaps_itself_is_taken_again() -> None:
     w = Tensor([1.0, 2.0, 3.0], requires_grad=True)
     x = w * 1

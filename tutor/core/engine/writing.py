@@ -154,7 +154,8 @@ class Writing(Forward):
     def renew(self, *xs: TensorBase) -> None:
         """Take each view again from its root if the root has been changed since."""
         for x in xs:
-            if x._base is None or (x.op.serial if x.op else 0) >= x.buf.rewritten:
+            taken = x.op.serial if x.op else getattr(x._base, "serial", 0)
+            if x._base is None or taken >= x.buf.rewritten:
                 continue
             root = x._base()
             if root is None:

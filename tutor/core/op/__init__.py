@@ -39,6 +39,18 @@ OPS: dict[str, type[Op]] = catalogue.OPS  # every Op class by its name
 state_of = attrgetter("buf", "buf.version", "shape", "strides", "offset")
 
 
+class Outside(weakref.ref[Any]):
+    """From a view to its root that is in no graph: changes up to `serial` came before the view."""
+
+    __slots__ = ("serial",)
+    serial: int
+
+    def __new__(cls, root: Any, serial: int) -> Outside:
+        self = super().__new__(cls, root)
+        self.serial = serial
+        return self
+
+
 class Op(Edges):
     """`Op(*tensors, **params)`: tensors are positional, parameters are keyword-only.
 
@@ -151,7 +163,10 @@ class Op(Edges):
             x = OPS["copy"](x).apply()
             self.inputs = (x,)
         view = x.over(x.buf, *found)
-        view._base = x._base if x._base and x._base() is not None else weakref.ref(x)
+        root = x._base() if x._base else None
+        root = x if root is None else root
+        outside = x.buf.rewritten and not root.requires_grad  # x may be a detached one
+        view._base = Outside(root, x.buf.rewritten) if outside else weakref.ref(root)
         return view
 
     def finish(self, out: Any) -> Any:

@@ -169,7 +169,7 @@ PyObject* base_of(PyObject* x) {
 bool Run::run_view(Ref* out) {
     if (count_ != 1 || !is_tensor(ins_[0])) return false;
     Walk x, z;
-    if (dtype_of(ins_[0]) == DTYPES || !walk_of(ins_[0], &x)) return false;
+    if (dtype_of(ins_[0]) == DTYPES || !walk_of(ins_[0], &x) || was_changed(ins_[0])) return false;
     if (!walk(info_->view, x, &z)) {
         PyObject* copy = param("copy");
         if (info_->view != View::Reshape || (copy && copy != Py_True)) return false;

@@ -42,12 +42,17 @@ inline bool are_together(PyObject* one, PyObject* other) {
 // Whether all parts of a Tensor are there: a slot may have been emptied.
 bool is_whole(PyObject* tensor);
 
-// Whether it is a view of memory that a graph has changed in place: tutor/core/engine/writing.py.
-inline bool may_be_outdated(PyObject* tensor) {
+// Whether a graph has changed its memory in place: tutor/core/engine/writing.py.
+inline bool was_changed(PyObject* tensor) {
     static PyObject* const never = PyLong_FromLong(0);  // small numbers exist once
-    PyObject *base = part(tensor, T_BASE), *buf = part(tensor, T_BUF);
-    return base && base != Py_None && buf && given.buffer.has(buf) &&
-           given.buffer.at(buf, B_REWRITTEN) != never;
+    PyObject* buf = part(tensor, T_BUF);
+    return buf && given.buffer.has(buf) && given.buffer.at(buf, B_REWRITTEN) != never;
+}
+
+// Whether it is a view of such memory, perhaps an older one.
+inline bool may_be_outdated(PyObject* tensor) {
+    PyObject* base = part(tensor, T_BASE);
+    return base && base != Py_None && was_changed(tensor);
 }
 
 // A weak reference to a Tensor. The collector need not see it, for it keeps nothing alive.
