@@ -116,7 +116,15 @@ SOURCES = [place_of(path) for path in PACKAGE.rglob("*.[ch]pp")]
 PLACES = {
     place[:size] for place in (*MODULES.values(), *SOURCES) for size in range(1, len(place) + 1)
 }
-FOLDERS = {file.parent.parts for file in TESTS}
+
+
+def folder_of(file: Path) -> Place:
+    """The folder of a file of tests, as tutor/ calls it. (Where PyTorch is not installed, Python
+    would find a folder tests/torch in its place.)"""
+    return tuple("torch" if part == "torch_wing" else part for part in file.parent.parts)
+
+
+FOLDERS = {folder_of(file) for file in TESTS}
 
 
 def home(place: Place) -> Place:
@@ -135,7 +143,7 @@ def named_after(file: Path) -> set[Place]:
     """What a file of tests is named after: by the longest name that fits, nothing if none does."""
     words = file.stem.removeprefix("test_").split("_")
     names = ("_".join(words[:count]) for count in range(len(words), 0, -1))
-    found = (BY_NAME.get((file.parent.parts, name)) for name in names)
+    found = (BY_NAME.get((folder_of(file), name)) for name in names)
     return next((places for places in found if places), set())
 
 

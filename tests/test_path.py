@@ -9,7 +9,7 @@ import trunk
 from path import ROOT, Passed, in_a_process_of_its_own, passed
 
 # As it is now. The aim is 450 lines in 32 files for the step, and 25 functions for a + b.
-MOST = {"step": Passed(lines=537, functions=176, files=48),
+MOST = {"step": Passed(lines=540, functions=176, files=48),
         "add": Passed(lines=163, functions=49, files=21)}  # fmt: skip
 
 

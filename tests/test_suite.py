@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -157,7 +158,16 @@ def test_what_is_left_out_for_want_of_a_package_is_for_want_of_a_package(
     missing.lacks.cache_clear()
     assert {"numpy", "hypothesis"} <= names
     found = {path.name for path in (*ROOT.iterdir(), *HERE.iterdir()) if path.is_dir()}
-    assert not names & ours - found
+    assert not names & ours - found - {"torch"}  # PyTorch: nobody finds tutor/torch by that name
+
+
+def test_no_two_helpers_share_a_name() -> None:
+    """Files that tests import stand in folders that are all in Python's path: of two that have one
+    name, the tests of one folder would import the other's."""
+    packages = {path.parent for path in HERE.rglob("__init__.py")}
+    files = [path for path in HERE.rglob("*.py") if path.parent not in packages]
+    names = Counter(path.stem for path in files if path.stem != "conftest")
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 # ---- the sample ----------------------------------------------------------------------------------

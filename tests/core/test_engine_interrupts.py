@@ -1,8 +1,8 @@
 """An interrupt at every bytecode of tutor's own: no mode, no `.grad` and no version is left wrong.
 
 Each scenario is run again and again, with a KeyboardInterrupt before one bytecode after another in
-a file of tutor: before every third, beginning with another one for each commit (drawn.py), or, with
-TUTOR_CLAIMS=all, before every one. Afterwards the modes must be what they were, and the next
+a file of tutor: before every third, beginning with another one for each commit (by_turns.py), or,
+with TUTOR_CLAIMS=all, before every one. Afterwards the modes must be what they were, and the next
 backward() right. The second half does it with real signals, at random moments. Without the native
 part a block may last if the interrupt comes while it is entered or left, and at no other moment.
 """
@@ -22,8 +22,8 @@ from typing import Any
 
 import interrupts
 import pytest
+from by_turns import ASKED, turn
 from cube import Cube
-from drawn import ASKED, turn
 from plain_blocks import IS_NATIVE, make_plain
 
 import tutor

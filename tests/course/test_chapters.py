@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from drawn import ASKED, turn
+from by_turns import ASKED, turn
 from running import Runs, errors
 
 import tutor

@@ -13,7 +13,7 @@ from typing import Any
 
 import prose_text
 import pytest
-from drawn import ASKED, turn
+from by_turns import ASKED, turn
 from prose import WHEN, Claim
 from running import Runs, errors
 
@@ -47,7 +47,7 @@ def data_sets(chapter: str) -> list[str]:
 
 def chosen() -> list[tuple[str, str]]:
     """The chapters to run, and with which data. Chapter 8 and those of Part II train for minutes:
-    of their runs each commit has another one (see drawn.py)."""
+    of their runs each commit has another one (see by_turns.py)."""
     every = [(chapter, data) for chapter in CHAPTERS for data in data_sets(chapter)]
     long = [run for run in every if run[0] == "08" or roads.part(run[0]) == "II"]
     if ASKED == "all":

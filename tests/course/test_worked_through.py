@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from drawn import ASKED, turn
+from by_turns import ASKED, turn
 
 import tutor
 from course import notebooks, roads
@@ -17,7 +17,7 @@ from course.library import saving
 
 HERE = Path(__file__).parent
 ROOT = Path(tutor.__file__).parents[1]
-# Of Parts II and III, each of which takes minutes, a commit has one by turns (drawn.py).
+# Of Parts II and III, each of which takes minutes, a commit has one by turns (by_turns.py).
 LEFT_OUT = "" if ASKED == "all" else ("II", "III")[turn(2)]
 CHAPTERS = [
     number

@@ -11,7 +11,7 @@ from tutor.backends import registry, simd_cpp
 from tutor.errors import DTypeError, KernelNotFound
 from tutor.profiler import listing as module
 from tutor.profiler import machine_code
-from tutor.profiler.listing import Line, Listing, listing, stored, text_of
+from tutor.profiler.listing import CodeLine, Listing, listing, stored, text_of
 from tutor.profiler.machine_code import Code
 
 BUILT = "simd_cpp" in registry.backends()
@@ -69,7 +69,7 @@ def test_the_formula_is_the_line_of_the_addition() -> None:
 
 def test_what_is_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "STORED", tmp_path / "listings.txt")
-    lines = (Line("addps xmm0,xmm1", "a.cpp", "x + y  // a line"), Line("jne 1"))
+    lines = (CodeLine("addps xmm0,xmm1", "a.cpp", "x + y  // a line"), CodeLine("jne 1"))
     one = Listing("add", "float32", "sse4", lines, "by hand")
     (tmp_path / "listings.txt").write_text(text_of([one, one], "by hand"))
     assert stored() == {("add", "float32", "sse4"): one}
@@ -128,7 +128,7 @@ def test_a_build_that_knows_lines_is_believed(reads: list[Code]) -> None:
     number = next(n for n, row in enumerate(rows, 1) if row.startswith("FORMULA2(Sub"))
     reads += [Code(0, "vsubps a", (place, number)), Code(8, "jne 0", ("gone.cpp", 3))]
     found = listing("sub", level="avx2")
-    assert found.lines == (Line("vsubps a", place, rows[number - 1]), Line("jne 1"))
+    assert found.lines == (CodeLine("vsubps a", place, rows[number - 1]), CodeLine("jne 1"))
     assert "the lines that this build knows" in found.origin
 
 
@@ -149,7 +149,11 @@ def test_what_the_extension_has() -> None:
 
 
 def test_a_source_line_is_shown_once() -> None:
-    lines = (Line("lea a", "x.hpp", "a = b;"), Line("add b", "x.hpp", "a = b;"), Line("jne 1"))
+    lines = (
+        CodeLine("lea a", "x.hpp", "a = b;"),
+        CodeLine("add b", "x.hpp", "a = b;"),
+        CodeLine("jne 1"),
+    )
     assert str(Listing("add", "float32", "avx2", lines, "by hand")) == (
         "add float32 avx2: by hand\n  1  lea a  x.hpp  a = b;\n  2  add b\n  3  jne 1"
     )

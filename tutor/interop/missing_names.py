@@ -95,9 +95,9 @@ def missing(kinds: tuple[str, ...], name: str, plain: str) -> AttributeError:
     return AttributeError(plain)
 
 
-class Absent:
+class Explained:
     """Stands in a class for a name that it does not have. (A `__getattr__` would slow down every
-    other attribute.) What a subclass or an object calls by this name comes first, as ever."""
+    other attribute.) What a subclass or an object calls by this name comes first, as usual."""
 
     def __init__(self, owner: str, name: str) -> None:
         self.owner, self.name = owner, name
@@ -114,7 +114,7 @@ def explain(kind: type) -> None:
         return [name for name in object.__dir__(self) if name not in names]
 
     for name in names:
-        setattr(kind, name, Absent(kind.__name__, name))
+        setattr(kind, name, Explained(kind.__name__, name))
     setattr(kind, "__dir__", listed)  # noqa: B010 - to a type checker it is no attribute
 
 

@@ -29,7 +29,7 @@ STORED = Path(__file__).with_name("listings.txt")
 SOURCES = Path(simd_cpp.__file__).parent
 
 
-class Line(NamedTuple):
+class CodeLine(NamedTuple):
     """An instruction; the file that it comes from, and the text of the line there, if known."""
 
     instruction: str
@@ -44,7 +44,7 @@ class Listing:
     kernel: str
     dtype: str
     level: str
-    lines: tuple[Line, ...]
+    lines: tuple[CodeLine, ...]
     origin: str  # where instructions and lines come from, in one sentence
 
     def __str__(self) -> str:
@@ -128,10 +128,10 @@ def _read(key: tuple[str, str, str], known: Listing | None) -> Listing:
     return Listing(*key, lines, "read by objdump, without source lines: this build knows none")
 
 
-def read_lines(loop: list[machine_code.Code]) -> tuple[Line, ...]:
+def read_lines(loop: list[machine_code.Code]) -> tuple[CodeLine, ...]:
     """The loop as it is shown, with the text of its source lines where those are known."""
     return tuple(
-        Line(text, *_source(code.line))
+        CodeLine(text, *_source(code.line))
         for text, code in zip(machine_code.plain(loop), loop, strict=True)
     )
 
@@ -152,7 +152,7 @@ def stored() -> dict[tuple[str, str, str], Listing]:
     found = {}
     for head, *rows in (block.splitlines() for block in blocks):
         kernel, dtype, level = head.split()
-        lines = tuple(Line(*row.split("\t")) for row in rows)
+        lines = tuple(CodeLine(*row.split("\t")) for row in rows)
         found[kernel, dtype, level] = Listing(kernel, dtype, level, lines, about)
     return found
 

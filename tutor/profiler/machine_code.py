@@ -37,7 +37,7 @@ PACKED, SINGLE = re.compile(ARITHMETIC + "p[sdh]$"), re.compile(ARITHMETIC + "s[
 INTEGERS = re.compile(r"^v?p(add|sub|mul|min|max|and|or|xor|cmp|s[lr][la]|abs|ternlog)\w+$")
 
 
-class Row(ctypes.Structure):
+class TableRow(ctypes.Structure):
     """The beginning of `struct Row` in kernel.hpp, and what there is to call in it."""
 
     _fields_ = (
@@ -192,7 +192,7 @@ def _entries(kernel: Any) -> list[int]:
     """The addresses of its functions: those on elements first, and the whole kernel if it has none
     of those."""
     (pointer,) = struct.unpack_from("P", ctypes.string_at(id(kernel), 32), 24)  # object, call, row
-    row = Row.from_address(pointer)
+    row = TableRow.from_address(pointer)
     if row.work:
         return [row.work[0] or 0]
     if row.reducer:

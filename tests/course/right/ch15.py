@@ -256,8 +256,11 @@ def plan(lives):
     where = {}
     for i in sorted(range(len(lives)), key=lambda i: (-lives[i][0], lives[i][1])):
         size, first, last = lives[i]
-        others = [(where[j], where[j] + lives[j][0]) for j in where
-                  if lives[j][1] <= last and lives[j][2] >= first]
+        others = [
+            (where[j], where[j] + lives[j][0])
+            for j in where
+            if lives[j][1] <= last and lives[j][2] >= first
+        ]
         for at in sorted({0, *(end for _, end in others)}):
             if all(at + size <= begin or end <= at for begin, end in others):
                 where[i] = at

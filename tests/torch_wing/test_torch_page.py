@@ -1,4 +1,4 @@
-"""docs/torch.md: its table of operations is that of tests/torch/sweep.py."""
+"""docs/torch.md: its table of operations is that of tests/torch_wing/torch_sweep.py."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("torch")  # pip install "tutorgrad[bench]"
 
-import sweep
+import torch_sweep as sweep
 
 PAGE = Path(__file__).parents[2] / "docs" / "torch.md"
 

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("torch")  # pip install "tutorgrad[bench]"
 
 from idiom_lines import DIFFERENT, LINES
-from idioms import OTHER, REFUSED, SAME, outcome
+from torch_idioms import OTHER, REFUSED, SAME, outcome
 
 ROWS = [line for line in LINES.split("\n") if line]
 FOUND: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""A sample of PyTorch's list of its operations; tests/torch/sweep.py goes through all of it."""
+"""A sample of PyTorch's list of its operations: torch_sweep.py goes through all of it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("torch")  # pip install "tutorgrad[bench]"
 
-import sweep
+import torch_sweep as sweep
 
 SAMPLE = """addmm;amax;argmax;cat;clamp;cummax;cumsum;diff;einsum;expand;flip;gather;index_add
 index_select;linalg.solve;logsumexp;masked_fill;max.reduction_with_dim;mean;median

@@ -1,7 +1,7 @@
 """PyTorch's own list of its operations, called with its own samples as PyTorch is called.
 
-    python tests/torch/sweep.py             counts: by name, without a difference
-    python tests/torch/sweep.py gather var  only these, with what differs and what is refused
+    python tests/torch_wing/torch_sweep.py             counts: by name, without a difference
+    python tests/torch_wing/torch_sweep.py gather var  only these: what differs, what is refused
 
 Each result is compared: its class, shape, dtype, numbers, and the gradients of its sum. DIFFERENT
 says where PyTorch's answer is another, and why.
