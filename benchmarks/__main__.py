@@ -33,13 +33,9 @@ def arguments(argv: list[str]) -> argparse.Namespace:
                    "(default: all)")  # fmt: skip
     p.add_argument("--threads", default="1", metavar="N", help="for each library; 1:N measures how "
                    "tutor's rows get faster from 1 to N (default: %(default)s)")  # fmt: skip
-    p.add_argument(
-        "--compare",
-        nargs=2,
-        metavar=("A", "B"),
-        help="measure nothing, compare two "
-        "results: files, REVISION:FILE, commits or dates of --out (default: measure)",
-    )
+    p.add_argument("--compare", nargs=2, metavar=("A", "B"), help="measure nothing, compare two "
+                   "results: files, REVISION:FILE, commits or dates of --out "
+                   "(default: measure)")  # fmt: skip
     for name, what in INSTRUMENTS.items():
         p.add_argument(f"--{name}", dest="instrument", action="store_const", const=name,
                        help=f"{what} (default: measure)")  # fmt: skip

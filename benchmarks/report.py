@@ -214,7 +214,7 @@ def summary(rows: list[Row]) -> str:
     missed = [f"{r.suite}: {r.case.name} ({r.case.target})" for r in known if not r.met()]
     lines = [f"targets met: {len(known) - len(missed)} of {len(known)} that were measured"]
     if doubtful := sum(bool(r.doubt()) and r.case.target is not None for r in rows):
-        lines.append(f"  not judged: {doubtful}, because other programs used the cores")
+        lines.append(f"  not judged: {doubtful}, because cores were shared, or probes differ")
     lines += [f"  not met: {text}" for text in missed]
     for what in sorted({t.later for t in TARGETS.values() if t.later}):
         waiting = [f"{t.work} ({t})" for t in TARGETS.values() if t.later == what]

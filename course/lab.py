@@ -27,10 +27,8 @@ from tutor.errors import DataError
 
 FOLDER = Path(labs.__file__).parent
 MEASURED = FOLDER / "measured.json"
-TRIES, ATTEMPTS = (
-    15,
-    3,
-)  # rounds of all candidates; how often it is tried anew while the machine is busy
+TRIES = 15  # rounds of all candidates
+ATTEMPTS = 3  # how often it is tried while the machine is busy
 BUSY = "no verdict, the machine is busy"
 
 

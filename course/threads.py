@@ -107,7 +107,7 @@ class Moment:
 
     @property
     def state(self) -> Any:
-        """Two machines of the same threads with the same state have the same future."""
+        """Two moments of the same threads with the same state have the same future."""
         places = sorted(self.memory.items(), key=str)
         return tuple(places), self.heard, self.asked
 
@@ -121,7 +121,7 @@ def _wrong(found: str, to_do: str) -> DomainError:
 
 def ends(moment: Moment) -> list[tuple[Order, Moment]]:
     """Every way in which it can end: each moment at which no thread can take a step, once, with
-    one of the shortest orders that lead there. All interleavings are covered, as machines in the
+    one of the shortest orders that lead there. All interleavings are covered, as moments in the
     same state are gone on with only once."""
     found, seen = [], {moment.state}
     level: list[tuple[Order, Moment]] = [((), moment)]

@@ -213,7 +213,7 @@ MACHINES: dict[str, tuple[list[Thread], int | None]] = {  # and how long the sho
     answer="stuck",
     minutes=15,
     hints=(
-        "Look at all machines that one step leads to, then at all that two steps lead to. The first"
+        "Look at all moments that one step leads to, then at all that two steps lead to. The first"
         " one that is stuck has the shortest order.",
         "Stuck: ready() is empty, and `ended` is False. Keep pairs (order, moment) in a list, and"
         " go through it from the front while you append at its end.",
