@@ -177,8 +177,9 @@ def clamp_(self: T, min: TensorLike | None = None, max: TensorLike | None = None
     return overwrite(self, clip, "x.clamp_(min, max)", "x = x.clip(min, max)", min, max)
 
 
-def over(make: F, name: str) -> F:
-    """The method `x.name_(...)`: x = x.name(...), in place."""
+def over(make: F) -> F:
+    """The method `x.name_(...)` of a method `name`: x = x.name(...), in place."""
+    name = make.__name__
 
     @functools.wraps(make)
     def method(self: T, *args: Any, **kwargs: Any) -> T:

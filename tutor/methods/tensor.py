@@ -222,15 +222,11 @@ class Tensor(Operators):
     add_, sub_, mul_, div_ = inplace.add_, inplace.sub_, inplace.mul_, inplace.div_
     zero_, fill_, copy_ = inplace.zero_, inplace.fill_, inplace.copy_
     clamp_ = clip_ = inplace.clamp_
-    relu_, sigmoid_ = (
-        inplace.over(Operators.relu, "relu"),
-        inplace.over(Operators.sigmoid, "sigmoid"),
-    )
-    tanh_, exp_ = inplace.over(Operators.tanh, "tanh"), inplace.over(Operators.exp, "exp")
-    masked_fill_ = inplace.over(elementwise.masked_fill, "masked_fill")
-    index_add_ = inplace.over(indexing.index_add, "index_add")
-    scatter_ = inplace.over(indexing.scatter, "scatter")
-    scatter_add_ = inplace.over(indexing.scatter_add, "scatter_add")
+    relu_, sigmoid_ = inplace.over(Operators.relu), inplace.over(Operators.sigmoid)
+    tanh_, exp_ = inplace.over(Operators.tanh), inplace.over(Operators.exp)
+    masked_fill_ = inplace.over(elementwise.masked_fill)
+    index_add_ = inplace.over(indexing.index_add)
+    scatter_, scatter_add_ = inplace.over(indexing.scatter), inplace.over(indexing.scatter_add)
     assign = inplace.assign
 
     @property

@@ -8,6 +8,7 @@ from tutor import Function as PlainFunction
 from tutor import autograd as ours
 from tutor.core.engine.grad_mode import enable_grad, no_grad, set_grad_enabled
 from tutor.errors import ArgumentError
+from tutor.ops.movement import stack
 from tutor.profiler.anomaly import detect_anomaly
 from tutor.torch.carrier import Plain, tag, watch
 from tutor.torch.signatures import spoken
@@ -109,7 +110,7 @@ class functional:  # noqa: N801 - PyTorch's module of that name
             for place, x, g in zip(slopes, leaves, found, strict=True):
                 place.append(Plain.zeros_like(x) if g is None else g)
         made = tuple(
-            tag(Plain.reshape(stacked(rows), (*out.shape, *x.shape)))
+            tag(Plain.reshape(stack(rows), (*out.shape, *x.shape)))
             for rows, x in zip(slopes, row, strict=True)
         )
         return made[0] if isinstance(inputs, Plain) else made
@@ -133,13 +134,6 @@ def leaf(x: Any, create_graph: bool) -> Any:
     if create_graph and x.requires_grad:
         return x
     return tag(Plain.detach(x)).requires_grad_()
-
-
-def stacked(row: list[Any]) -> Any:
-    """The rows as one tensor."""
-    from tutor.ops.movement import stack
-
-    return stack(row)
 
 
 watch(__name__)

@@ -15,7 +15,7 @@ from tutor.ops import movement
 from tutor.torch.carrier import Plain, Size, Tensor, promoted, result_type, tag
 from tutor.torch.objects import LEGACY, device_of, dtype_of
 from tutor.torch.random import drawn
-from tutor.torch.shapes import sizes_of
+from tutor.torch.shapes import several, sizes_of
 from tutor.torch.signatures import bound, formula
 
 OPTIONS = (
@@ -240,12 +240,6 @@ def cat(tensors: Any, dim: int, out: Any) -> Any:
     no_out(out)
     row = joined(tensors)
     return movement.cat([t for t in row if tuple(t.shape) != (0,)] or row[:1], dim)
-
-
-def several(given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The operands, of a call with each, or with one list."""
-    one = len(given) == 1 and isinstance(given[0], (tuple, list))
-    return tuple(given[0]) if one else given
 
 
 def combinations(x: Any, r: int, with_replacement: bool) -> Any:

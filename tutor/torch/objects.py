@@ -157,10 +157,6 @@ def _set_data(self: Any, value: Any) -> None:
     SHAPE.__set__(self, SHAPE.__get__(new))
 
 
-def _set_grad(self: Any, value: Any) -> None:
-    Plain.grad.fset(self, value)
-
-
 def _device(self: Any) -> Any:
     name = Plain.device.fget(self)
     return name if inside() else device(name)
@@ -169,7 +165,7 @@ def _device(self: Any) -> Any:
 PROPERTIES: dict[str, property] = {
     "shape": property(_shape, lambda self, value: SHAPE.__set__(self, value)),
     "requires_grad": property(lambda self: GRADIENT.__get__(self), _set_requires_grad),
-    "grad": property(lambda self: tag(self._grad), _set_grad),
+    "grad": property(lambda self: tag(self._grad), Plain.grad.fset),
     "data": property(lambda self: tag(Plain.detach(self)), _set_data),
     "device": property(_device),
     "T": property(lambda self: tag(Plain.T.fget(self))),

@@ -10,10 +10,15 @@ from tutor.errors import ShapeError
 from tutor.torch.carrier import Plain, Size
 
 
+def several(given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What is given one by one, or as one tuple or list."""
+    one = len(given) == 1 and isinstance(given[0], (tuple, list))
+    return tuple(given[0]) if one else given
+
+
 def sizes_of(given: tuple[Any, ...]) -> tuple[int, ...]:
     """Sizes given one by one, or as one tuple or list."""
-    first = given[0] if len(given) == 1 else given
-    return tuple(int(n) for n in (first if isinstance(first, (tuple, list)) else given))
+    return tuple(int(n) for n in several(given))
 
 
 def view(self: Any, shape: Any) -> Any:
@@ -84,9 +89,7 @@ def at_least(axes: int) -> Any:
     """`atleast_2d` and the like: of one tensor, or of several."""
 
     def reshaped(tensors: tuple[Any, ...]) -> Any:
-        if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
-            tensors = tuple(tensors[0])
-        found = tuple(Plain.reshape(x, shape_of(x.shape)) for x in tensors)
+        found = tuple(Plain.reshape(x, shape_of(x.shape)) for x in several(tensors))
         return found[0] if len(found) == 1 else found
 
     def shape_of(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -116,19 +116,19 @@ def adapted(name: str, text: str, target: Callable[..., Any], promotes: bool = F
 
 def changed(name: str, function: Callable[..., Any]) -> Any:
     """`x.name_(...)`: the result of `x.name(...)` overwrites x's numbers."""
-    what, instead = f"x.{name}_(...)", f"x = x.{name}(...)"
+
+    def made(x: Any, *args: Any, **options: Any) -> Any:
+        result = function(x, *args, **options)
+        lower = inplace.KINDS.index(result.dtype.kind) <= inplace.KINDS.index(x.dtype.kind)
+        return Plain.cast(result, x.dtype) if lower else result
+
+    made.__name__ = name
+    overwriting = inplace.over(made)
 
     def method(self: Any, *args: Any, **options: Any) -> Any:
-        values = [v for v in (*args, *options.values()) if isinstance(v, Plain)]
+        return tag(overwriting(self, *args, **options))
 
-        def made(x: Any) -> Any:
-            result = function(x, *args, **options)
-            lower = inplace.KINDS.index(result.dtype.kind) <= inplace.KINDS.index(self.dtype.kind)
-            return Plain.cast(result, self.dtype) if lower else result
-
-        return tag(inplace.overwrite(self, made, what, instead, self, *values))
-
-    method.__name__, method.__doc__ = f"{name}_", f"{instead}, in place."
+    method.__name__, method.__doc__ = f"{name}_", overwriting.__doc__
     return method
 
 

@@ -9,6 +9,7 @@ from tutor.core.engine.grad_mode import is_grad_enabled, no_grad
 from tutor.errors import DomainError
 from tutor.functions.joining import triu_indices
 from tutor.nn import functional as ours
+from tutor.nn.losses import reduced
 from tutor.torch.carrier import Plain, missing, tag
 from tutor.torch.nn.table import FUNCTIONS
 from tutor.torch.reductions import floats
@@ -149,7 +150,7 @@ def triplet(a: Any, p: Any, n: Any, distance: Any, margin: float, swap: bool, ho
     d = distance or ours.pairwise_distance
     near, far = d(a, p), d(a, n)
     each = Plain.relu(margin + near - (Plain.minimum(far, d(p, n)) if swap else far))
-    return each if how == "none" else Plain.mean(each) if how == "mean" else Plain.sum(each)
+    return reduced(each, how)
 
 
 def multi_margin(x: Any, target: Any, p: int, margin: float, weight: Any, *how: Any) -> Any:
@@ -161,9 +162,7 @@ def multi_margin(x: Any, target: Any, p: int, margin: float, weight: Any, *how: 
     gap = gap if weight is None else gap * Plain.reshape(weight[Plain.reshape(t, -1)], (-1, 1))
     others = Plain.one_hot(Plain.reshape(t, -1), rows_.shape[1]) == 0
     each = Plain.sum(Plain.masked_fill(gap, ~others, 0.0), 1) / rows_.shape[1]
-    if how[2] == "none":
-        return each if x.ndim == 2 else Plain.reshape(each, ())
-    return Plain.mean(each) if how[2] == "mean" else Plain.sum(each)
+    return reduced(each if x.ndim == 2 else Plain.reshape(each, ()), how[2])
 
 
 def _pair(size: Any) -> tuple[int, int]:
