@@ -158,8 +158,7 @@ namespace {
 // A weak reference to the Tensor of which a view of x is a view: to that of x, while it exists.
 PyObject* base_of(PyObject* x) {
     PyObject* base = part(x, T_BASE);
-    const bool exists =
-        base && PyWeakref_CheckRef(base) && PyWeakref_GetObject(base) != Py_None;
+    const bool exists = base && PyWeakref_CheckRef(base) && PyWeakref_GetObject(base) != Py_None;
     return exists ? Py_NewRef(base) : weakly(x);
 }
 
