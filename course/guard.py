@@ -28,6 +28,9 @@ AGAIN = 0.05  # seconds until code that has swallowed a TimeUp gets the next
 PATIENCE = 0.5  # seconds that a thread is given to notice it
 SLOWER = 1 if THREADS else 4  # in a page Python takes longer, and looks at the clock besides
 KEPT = 10_000  # characters that are kept of what was printed
+# Held while a thread starts, and while a TimeUp is sent: until it runs, a new thread has the number
+# of the one that starts it (CPython 3.11), and would be struck, and never run, in place of that.
+STARTING = threading.Lock()
 
 
 class TimeUp(BaseException):
@@ -113,11 +116,12 @@ def _in_thread(function: Callable[[], Any], seconds: float) -> Any:
 
     within = contextvars.copy_context()
     thread = threading.Thread(target=within.run, args=(work,), daemon=True)
-    thread.start()
+    with STARTING:
+        thread.start()
     thread.join(seconds)
     asked = time.monotonic()
     while thread.is_alive() and time.monotonic() - asked < PATIENCE:
-        with asking:
+        with asking, STARTING:
             if not over:
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(
                     ctypes.c_ulong(thread.ident or 0), ctypes.py_object(TimeUp)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import by_turns
 import missing
 import pytest
 import sample
@@ -161,6 +162,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if missing.HERE in path.parents
         }
     )
+    if by_turns.ASKED not in ("", "all") and _all_of_it(config):
+        items[:] = by_turns.those_in_turn(items)
     if config.getoption("--sample"):
         kept = sample.sampled(items)
         config.stash[LEFT_OUT] = len(items) - len(kept)

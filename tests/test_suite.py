@@ -207,6 +207,36 @@ def test_a_sample_has_each_case_and_says_what_it_leaves_out(tmp_path: Path) -> N
     }
 
 
+TURNS = """
+import pytest
+
+@pytest.mark.by_turns("one")
+@pytest.mark.parametrize("case", range(5))
+def test_case(case):
+    pass
+
+@pytest.mark.by_turns("two")
+def test_alone():
+    pass
+
+def test_always():
+    pass
+"""
+
+
+def test_of_the_tests_of_a_group_each_commit_runs_one(tmp_path: Path) -> None:
+    def passed(asked: str, *options: str) -> set[str]:
+        text = outcome(tmp_path, TURNS, "-vv", *options, TUTOR_CLAIMS=asked)[1]
+        return set(re.findall(r"::(\w+(?:\[\d\])?) PASSED", text))
+
+    whole = ("-o", "testpaths=test_it.py")
+    every = {f"test_case[{i}]" for i in range(5)} | {"test_alone", "test_always"}
+    assert passed("a commit") == passed("all", *whole) == passed("", *whole) == every
+    found = [passed(asked, *whole) for asked in ("a commit", "another", "a third")]
+    assert all(len(some) == 3 and {"test_alone", "test_always"} < some for some in found)
+    assert len({*map(frozenset, found)}) > 1
+
+
 SKIPPED = """
 import pytest
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import linecache
 import sys
 from types import ModuleType, SimpleNamespace
 
@@ -19,6 +20,7 @@ def page(monkeypatch):
     monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
     for name in ("IPython", "IPython.display"):
         monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    monkeypatch.setattr(linecache, "cache", {})  # where other tests have cells of these names
     sent = []
     own = kernel.Kernel(sent.append)
     own.install()

@@ -85,6 +85,7 @@ def field(tmp_path: Path) -> Iterator[Any]:
 
 
 @pytest.mark.sweep
+@pytest.mark.by_turns("additions")
 def test_the_page_adds_an_op_and_its_kernel(field: Any) -> None:
     for step in steps(PAGE.read_text(encoding="utf-8")):
         path = field.tree / step.file

@@ -102,6 +102,7 @@ def field(tmp_path: Path) -> Iterator[Any]:
 
 
 @pytest.mark.sweep
+@pytest.mark.by_turns("additions")
 @pytest.mark.parametrize("head", TESTS)
 def test_the_page_adds_what_all_demands_accept(head: str, field: Any) -> None:
     before = {

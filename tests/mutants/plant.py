@@ -9,6 +9,7 @@
 The tests that are to notice are run without any bug first: a test that fails anyway notices
 nothing. The copy has an environment of its own, which finds the library in the copy and all other
 packages where this one finds them. Native bugs are built for the best level of this CPU alone.
+Each processor, up to four, has a copy of its own and its share of the bugs.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ import tempfile
 import time
 import venv
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -198,8 +201,18 @@ def some(mutants: Sequence[Mutant], count: int, by: str) -> list[Mutant]:
     return sorted(mutants, key=lot)[:count]
 
 
-def plant(mutants: Sequence[Mutant], root: Path = ROOT, extension: bool = True) -> list[Found]:
+def plant(
+    mutants: Sequence[Mutant], root: Path = ROOT, extension: bool = True, copies: int = 1
+) -> list[Found]:
     """Plant each, print what became of it, and return that."""
+    shares = [share for i in range(copies) if (share := mutants[i::copies])]
+    with ThreadPoolExecutor(len(shares)) as pool:
+        in_copy = partial(_plant_in_copy, root=root, extension=extension)
+        found = [one for share in pool.map(in_copy, shares) for one in share]
+    return sorted(found, key=lambda one: mutants.index(one.mutant))
+
+
+def _plant_in_copy(mutants: Sequence[Mutant], root: Path, extension: bool) -> list[Found]:
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         field = Field(root, Path(folder))
         if extension:
@@ -239,7 +252,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"no mutant is named like {args.only!r}; --list shows all")
         return 2
     try:
-        found = plant(mutants)
+        found = plant(mutants, copies=min(4, os.cpu_count() or 1))
     except TroubleError as error:
         print(error)
         return 1

@@ -89,9 +89,10 @@ def tree(tmp_path: Path) -> Path:
     return root
 
 
-def test_what_becomes_of_bugs(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("copies", [1, 2, 8])
+def test_what_becomes_of_bugs(tree: Path, capsys: pytest.CaptureFixture[str], copies: int) -> None:
     planted = [CAUGHT, SURVIVING, NOT_CHOSEN, GONE, TWICE]
-    found = plant.plant(planted, tree, extension=False)
+    found = plant.plant(planted, tree, extension=False, copies=copies)
     assert [f.mutant for f in found] == planted
     assert [f.fine for f in found] == [True, False, False, False, False]
     assert found[0].by == "tests/test_small.py::test_double"
@@ -114,7 +115,7 @@ def test_the_summary_and_the_exit_code(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = [plant.Found(CAUGHT, "a test", 1.0), plant.Found(GONE, None, 0.0, "gone")]
-    monkeypatch.setattr(plant, "plant", lambda mutants: found)
+    monkeypatch.setattr(plant, "plant", lambda mutants, copies: found)
     assert plant.main([]) == 1
     assert capsys.readouterr().out.endswith("== 1 of 2 planted bugs caught\n")
     found.pop()
