@@ -8,6 +8,7 @@ import pytest
 from tutor import Tensor
 from tutor.data import (
     ConcatDataset,
+    DataLoader,
     Dataset,
     MappedDataset,
     Subset,
@@ -73,6 +74,18 @@ def test_rows_of_a_subset_are_those_of_its_data_set():
     assert y.tolist() == [3, 5] and x.tolist() == X[[3, 5]].tolist()
     x, y = subset.rows(slice(1, 3))
     assert y.tolist() == [1, 3] and x.tolist() == X[[1, 3]].tolist()
+
+
+class Scaled(TensorDataset):
+    def __getitem__(self, index):
+        x, y = super().__getitem__(index)
+        return x * 100, y
+
+
+@pytest.mark.parametrize("wrap", [lambda d: d, lambda d: Subset(d, range(6))])
+def test_a_loader_asks_a_subclass_for_its_own_samples(wrap):
+    batches = DataLoader(wrap(Scaled(X, Y)), 3)
+    assert [x.tolist() for x, _ in batches] == [(X[:3] * 100).tolist(), (X[3:] * 100).tolist()]
 
 
 def test_memory_of_arrays_is_shared():

@@ -69,9 +69,14 @@ def losses(text: str, name: str) -> tuple[list[float], list[float]]:
     others = second if isinstance(second, tuple) else (second,)
     for model, other in zip(models, others, strict=True):
         give(weights(model), other)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module="torch")  # no accelerator to pin memory for
-        wanted = theirs["train"](first)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # for so few numbers, several only wait for each other
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module="torch")  # no accelerator to pin memory for
+            wanted = theirs["train"](first)
+    finally:
+        torch.set_num_threads(threads)
     return wanted, here["train"](second)
 
 

@@ -1377,7 +1377,7 @@ nn.HingeEmbeddingLoss()(x, torch.where(b, 1.0, -1.0))
 nn.CosineEmbeddingLoss()(x, y, torch.tensor([1.0, -1.0]))
 nn.SoftMarginLoss()(x, torch.where(b, 1.0, -1.0))
 nn.MultiMarginLoss()(x, torch.tensor([1, 2]))
-nn.CTCLoss()
+nn.CTCLoss()(torch.zeros(3, 1, 2).log_softmax(2), torch.ones(1, 2).long(), (3,), (2,))
 nn.LayerNorm([3, 4])(c)
 nn.LayerNorm(3, elementwise_affine=False)(x)
 nn.LayerNorm(3, bias=False)(x)
@@ -1424,7 +1424,8 @@ nn.Transformer.generate_square_subsequent_mask(3)
 nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8), 1)(c).shape
 nn.Embedding(5, 3)(i).shape
 nn.Embedding(5, 3, max_norm=1.0)
-nn.EmbeddingBag(5, 3)
+nn.EmbeddingBag(5, 3)(torch.tensor([[1, 2]])).shape
+nn.EmbeddingBag.from_pretrained(torch.ones(5, 3))(torch.tensor([[1, 2]]))
 nn.Softmax()(x)
 nn.Softplus(beta=2)(x)
 nn.Threshold(2.0, 0.0)(x)
@@ -1505,8 +1506,14 @@ nn.init.trunc_normal_(torch.empty(2), std=0.02).shape
 nn.init.uniform_(torch.empty(2), 1.0, 1.0)
 nn.utils.vector_to_parameters(torch.zeros(8), lin.parameters()); lin(x)
 nn.utils.rnn.pack_padded_sequence(c, torch.tensor([3, 2]), batch_first=True).data
-nn.utils.weight_norm(lin)
-nn.utils.spectral_norm(lin)
+[n for n, _ in nn.utils.weight_norm(lin).named_parameters()]
+nn.utils.weight_norm(lin)(x).sum() - lin(x).sum()
+list(nn.utils.spectral_norm(lin).state_dict())
+torch.linalg.svdvals(nn.utils.parametrizations.spectral_norm(lin).weight)[0].round(decimals=2)
+nn.Embedding(5, 3, sparse=True)(torch.tensor([1])).shape
+F.ctc_loss(torch.zeros(2, 1, 2), torch.ones(1, 1).long(), [2], [1])
+x.unique(dim=0, return_inverse=True)
+x.unique_consecutive(return_counts=True)
 torch.optim.lr_scheduler.ReduceLROnPlateau(torch.optim.SGD(lin.parameters(), 0.1)).step(1.0)
 torch.optim.Adam(lin.parameters(), lr=-1.0)
 torch.optim.SGD([], lr=0.1)

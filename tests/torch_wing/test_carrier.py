@@ -40,6 +40,11 @@ def test_a_tensor_of_tutor_keeps_its_conventions() -> None:
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
+def test_a_tensor_prints_its_dtype_as_torch_does() -> None:
+    assert "dtype=torch.float64" in repr(torch.ones(2).double())
+    assert torch.float64 is tutor.float64 == torch.ones(2).double().dtype
+
+
 def test_nothing_imports_the_wing() -> None:
     program = "import sys, tutor.nn, tutor.optim; assert 'tutor.torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)
@@ -102,8 +107,8 @@ def test_names_of_both_are_those_of_pytorch() -> None:
 
 def test_a_missing_name_says_what_to_write() -> None:
     x = torch.ones(2)
-    for ask in (lambda: x.t_(), lambda: torch.fft, lambda: torch.nn.CTCLoss,
-                lambda: torch.nn.functional.ctc_loss, lambda: torch.optim.Rprop):  # fmt: skip
+    for ask in (lambda: x.t_(), lambda: torch.fft, lambda: torch.nn.LPPool2d,
+                lambda: torch.nn.functional.lp_pool2d, lambda: torch.optim.Rprop):  # fmt: skip
         with pytest.raises(AttributeError) as found:
             ask()
         assert isinstance(found.value, TutorError) and found.value.do

@@ -20,5 +20,5 @@ def test_a_program_gives_the_losses_of_pytorch(name: str) -> None:
     both.check((HERE / f"{name}.py").read_text(), name, 2e-4)
 
 
-def test_there_are_sixteen() -> None:
-    assert len(PROGRAMS) == 16
+def test_there_are_twenty_six() -> None:
+    assert len(PROGRAMS) == 26

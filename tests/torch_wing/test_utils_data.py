@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, NamedTuple
 
 import pytest
 
 import tutor.torch as torch
+from tutor._util.system import FORKS
 from tutor.errors import TutorError
 from tutor.torch.utils import data
 
@@ -65,6 +67,30 @@ def test_batches_of_each_kind() -> None:
     assert [x for x, _ in data.DataLoader(Squares(), None)][2].tolist() == [2.0]
     with pytest.raises(TutorError, match="several lengths"):
         next(iter(data.DataLoader([(1,), (1, 2)], 2)))
+
+
+class Where(data.Dataset):
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, i: int) -> tuple[int, float]:
+        return os.getpid(), float(i)
+
+
+@pytest.mark.skipif(not FORKS, reason="no processes are forked here")
+def test_workers_are_processes_and_change_no_batch() -> None:
+    found = [list(data.DataLoader(Where(), 2, num_workers=n)) for n in (0, 2)]
+    assert found[0][1][1].tolist() == found[1][1][1].tolist() == [2.0, 3.0]
+    pids = {pid for batch in found[1] for pid in batch[0].tolist()}
+    assert len(pids) == 2 and os.getpid() not in pids
+
+
+def test_a_batch_of_rows_is_a_list_of_copies() -> None:
+    x, y = torch.zeros(3, 2), torch.arange(3)
+    batch = next(iter(data.DataLoader(data.TensorDataset(x, y), 2)))
+    assert type(batch) is list and all(isinstance(t, torch.Tensor) for t in batch)
+    batch[0] += 1
+    assert x.sum().item() == 0.0
 
 
 def test_splits_share_nothing() -> None:

@@ -33,6 +33,7 @@ DIFFERENT = {
     "linalg.slogdet": "the sign, a constant, has no gradient here, 0 there",
     "logcumsumexp": "PyTorch's gradient has three digits in float32",
     "mode": "the position among equal numbers",
+    "nn.functional.ctc_loss": "the gradient of what no log_softmax made: PyTorch's supposes one",
     "nn.functional.hinge_embedding_loss": "targets other than 1 and -1",
     "nn.functional.max_unpool1d": "which of several numbers for one place counts",
     "nn.functional.max_unpool2d": "which of several numbers for one place counts",

@@ -161,10 +161,11 @@ class Subset(Dataset):
 
 
 def gives_rows(dataset: object) -> bool:
-    """Whether it can return many samples at once, as a Tensor for each column."""
-    if isinstance(dataset, Subset):
-        return gives_rows(dataset.dataset)
-    return isinstance(dataset, Dataset) and hasattr(dataset, "rows")
+    """Whether it can return many samples at once, as a Tensor for each column: not if a subclass of
+    such a data set has changed what one sample is."""
+    kinds = type(dataset).__mro__ if isinstance(dataset, Dataset) else ()
+    newest = next((vars(k) for k in kinds if "rows" in vars(k) or "__getitem__" in vars(k)), ())
+    return "rows" in newest and (not isinstance(dataset, Subset) or gives_rows(dataset.dataset))
 
 
 def whole_numbers(indices: Any) -> Tensor:

@@ -121,10 +121,12 @@ def state_of(model: object, prefix: str = "", every_name: bool = False) -> Itera
             yield State(path, t, False, True)
 
 
-def named_modules(model: object, prefix: str = "") -> Iterator[tuple[str, Any]]:
+def named_modules(
+    model: object, prefix: str = "", every_name: bool = False
+) -> Iterator[tuple[str, Any]]:
     """The model and every object in it that has attributes, with its path: layers, and parts of
     plain classes; no Tensors, lists or functions."""
-    for part in checked_parts(model, prefix):
+    for part in checked_parts(model, prefix, every_name):
         if is_module(part.value):
             yield part.path, part.value
 

@@ -47,7 +47,6 @@ from tutor.programs.guards import (
 from tutor.programs.kinds import (
     CONTAINERS,
     FIXED,
-    NAMELESS,
     contents,
     functions_of,
     inner,
@@ -55,7 +54,7 @@ from tutor.programs.kinds import (
     is_trusted,
     why_unknown,
 )  # fmt: skip
-from tutor.programs.naming import MOST, ClassTable, Known, Reach, identity, is_from_ours
+from tutor.programs.naming import MOST, ClassTable, Known, Reach, identity, is_from_ours, nameless
 from tutor.programs.ran import UNSEEN, Ran, is_ours, is_users, module_of
 
 IMMUTABLE = 1 << 8  # CPython's type flag: the class's attributes cannot be set
@@ -119,7 +118,7 @@ class Reached:
                 self.seen[key] = value
                 self.objects += not isinstance(value, types.MethodType)  # every object has many
                 found = [*self._step_from(value, path)]
-                if type(value) not in (Tensor, *CONTAINERS) and not isinstance(value, NAMELESS):
+                if not nameless(value):
                     self._with_names.append((value, path, trusted))
                     found += self._by_names(value, path)
                 if trusted and isinstance(value, CONTAINERS):

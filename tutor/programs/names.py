@@ -15,7 +15,7 @@ from tutor.errors import RecordError
 from tutor.methods.tensor import Tensor
 from tutor.programs.call import Walk
 from tutor.programs.captured_state import Reached
-from tutor.programs.guards import StatePlace, hooks_of
+from tutor.programs.guards import StatePlace, dict_of, hooks_of
 from tutor.programs.program import Slot
 from tutor.programs.record import Recorder
 
@@ -200,6 +200,7 @@ class Made(NamedTuple):
     walk: Walk = ()
     requires_grad: bool = False
     known: Any = None
+    kind: type[Tensor] = Tensor  # its class, unless that adds attributes
 
 
 def known_to(tensors: Sequence[Any], moving: Moving) -> dict[int, Any]:
@@ -220,5 +221,6 @@ def made_again(note: Recorder, known: dict[int, Any], handed_out: Sequence[Tenso
             continue
         known[id(t)] = EarlierResult(i)
         offset = t.offset - note.starts.get(id(t.buf), 0)
-        made.append(Made(note.slot_of(t.buf), (t.shape, t.strides, offset), t.requires_grad))
+        walk, kind = (t.shape, t.strides, offset), type(t) if dict_of(t) is None else Tensor
+        made.append(Made(note.slot_of(t.buf), walk, t.requires_grad, kind=kind))
     return made

@@ -12,8 +12,9 @@ import types
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from tutor.methods.tensor import Tensor
 from tutor.programs.guards import dict_of
-from tutor.programs.kinds import NOT_CALLED, functions_of, slots_of
+from tutor.programs.kinds import CONTAINERS, NAMELESS, NOT_CALLED, functions_of, slots_of
 from tutor.programs.ran import Ran, is_ours
 
 MOST = 10000  # objects in one walk, their methods not counted
@@ -30,6 +31,13 @@ def identity(value: Any) -> Any:
 def is_from_ours(kind: type) -> bool:
     """Is it a tutor class, or derived from one?"""
     return any(is_ours(base.__module__) for base in kind.__mro__)
+
+
+def nameless(value: Any) -> bool:
+    """Does no code read attributes of it that matter? A Tensor of a class of tutor's has only those
+    that Guards compares."""
+    is_walk = isinstance(value, Tensor) and is_ours(type(value).__module__)
+    return is_walk or type(value) in CONTAINERS or isinstance(value, NAMELESS)
 
 
 class Known:

@@ -51,6 +51,7 @@ def caller_of(trace: Any, call: JitCall) -> Any:
         and all(isinstance(p.holder, Tensor) for p in trace.unread)
         and all(isinstance(p.holder, Tensor) for p, _ in trace.effects)
         and not any(isinstance(m.known, EarlierResult) for m in trace.results)
+        and all(m.kind is Tensor for m in trace.results)
         and not any(hooks for _, _, hooks in trace.guards.tensors)
         and all(trace.parts)
         and len(call.tensors) <= MOST_ARGUMENTS

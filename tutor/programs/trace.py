@@ -165,6 +165,7 @@ class Trace:
             offset += start
         t = Tensor.over(buf, shape, strides, offset)
         t.requires_grad = made.requires_grad
+        t.__class__ = made.kind
         return t
 
 

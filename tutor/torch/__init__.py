@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from tutor import dtype as _dtypes
+from tutor import jit as _jit
 from tutor.core.engine.grad_mode import (
     enable_grad,
     inference_mode,
@@ -91,9 +92,13 @@ backends = SimpleNamespace(
 __version__ = "2.13.0+tutor"
 
 
-def compile(model=None, **options):
-    """The function or module itself: tutor.jit records whole steps."""
-    return model if model is not None else lambda f: f
+def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None,
+            disable=False):  # fmt: skip
+    """`tutor.jit(model)`: the same numbers; a warning (with fullgraph: an error) says why a call
+    cannot be recorded."""
+    if model is None:
+        return lambda f: compile(f, fullgraph=fullgraph, disable=disable)
+    return model if disable else _jit(model, strict=fullgraph)
 
 
 def set_num_threads(num):

@@ -145,7 +145,7 @@ def tag(value: Any) -> Any:
     elif kind is tuple or kind is list or (isinstance(value, tuple) and kind is not Size):
         for inner in value:
             tag(inner)
-    elif kind is dict:
+    elif isinstance(value, dict):
         for inner in value.values():
             tag(inner)
     return value

@@ -164,6 +164,9 @@ class Uniform(Distribution):
 class Independent(Distribution):
     """The last axes of a batch as one event: log-probabilities are added."""
 
+    mean = property(lambda self: self.base_dist.mean)
+    variance = property(lambda self: self.base_dist.variance)
+
     def __init__(self, base: Any, count: int, validate_args: Any = None) -> None:
         self.base_dist, self.count = base, count
         cut = len(base.batch_shape) - count
@@ -198,6 +201,23 @@ class MixtureSameFamily(Distribution):
         wide = value.unsqueeze(-1 - len(self.event_shape))
         inner = self.component_distribution.log_prob(wide)
         return (inner + self.mixture_distribution.logits).logsumexp(-1)
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """A draw of the component that the mixture draws."""
+        which = self.mixture_distribution.sample(sample_shape)
+        drawn = self.component_distribution.sample(sample_shape)
+        dim, events = len(sample_shape) + len(self.batch_shape), len(self.event_shape)
+        which = which.reshape((*which.shape, *[1] * (1 + events)))
+        shape = [*drawn.shape]
+        shape[dim] = 1
+        return drawn.gather(dim, which.expand(shape)).squeeze(dim)
+
+    @property
+    def mean(self) -> Any:
+        """The components' means by their probabilities."""
+        probs = self.mixture_distribution.probs
+        probs = probs.reshape((*probs.shape, *[1] * len(self.event_shape)))
+        return (probs * self.component_distribution.mean).sum(-1 - len(self.event_shape))
 
 
 def one_of(kind: str, probs: Any, logits: Any) -> None:

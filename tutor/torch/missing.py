@@ -15,7 +15,7 @@ INSTEAD = {
     "angle": COMPLEX, "polar": COMPLEX, "fft": COMPLEX, "stft": COMPLEX,
     "istft": COMPLEX, "sparse": SPARSE, "to_sparse": SPARSE, "sparse_coo_tensor": SPARSE,
     "sparse_csr_tensor": SPARSE, "coalesce": SPARSE, "quantization": QUANTIZED,
-    "quantize_per_tensor": QUANTIZED, "ao": QUANTIZED, "jit": "torch.compile(f), which returns f",
+    "quantize_per_tensor": QUANTIZED, "ao": QUANTIZED, "jit": "torch.compile(f)",
     "onnx": "tutor.onnx.export", "distributed": "tutor.distributed", "multiprocessing":
     "tutor.distributed: ranks are processes", "hub": "torch.load of a file that you downloaded",
     "erfc": "1 - torch.erf(x), where an error of 1e-7 does not matter",
@@ -41,8 +41,6 @@ INSTEAD = {
     "poisson": "numpy.random.poisson(rates)", "binomial": "(torch.rand(n, ...) < p).sum(0)",
     "set_printoptions": "print(x.numpy()), with numpy.set_printoptions",
     "grid_sampler": "torch.nn.functional.grid_sample", "choose_qparams": QUANTIZED,
-    "CTCLoss": "tutor has no CTC loss; torch.logsumexp over alignments, as in the recursion",
-    "ctc_loss": "tutor has no CTC loss; torch.logsumexp over alignments, as in the recursion",
     "AdaptiveLogSoftmaxWithLoss": "nn.CrossEntropyLoss over all classes",
     "LazyLinear": "nn.Linear(in_features, out_features)",
     "DataParallel": "tutor.distributed.DataParallel",

@@ -112,7 +112,8 @@ def data_ptr(self):
 
 def text(self):
     """As PyTorch prints it, except for the layout of large tensors."""
-    return Plain.__repr__(self).replace("Tensor(", "tensor(", 1)
+    shown = Plain.__repr__(self).replace("Tensor(", "tensor(", 1)
+    return shown.replace("dtype=tutor.", "dtype=torch.")
 
 
 def deepcopy(self, memo):

@@ -11,6 +11,7 @@ from tutor._storage.array_like import is_number
 from tutor.core.engine import apply
 from tutor.errors import ArgumentError, DTypeError, ShapeError
 from tutor.torch.carrier import Plain, promoted
+from tutor.torch.reductions import with_places
 from tutor.torch.shapes import key_at, narrow
 
 
@@ -174,6 +175,16 @@ def starts(x: Any) -> Any:
     )
 
 
+def consecutive(x: Any, inverse: bool, counts: bool, dim: Any) -> Any:
+    """Each run of equal numbers once."""
+    if dim is not None and x.ndim != 1:
+        raise ArgumentError("unique_consecutive(dim=)", "tutor.torch does not have it", "loop")
+    flat = Plain.reshape(x, -1)
+    new = starts(flat)
+    each = Plain.reshape(Plain.cumsum(Plain.long(new), 0) - 1, x.shape)
+    return with_places(Plain.masked_select(flat, new), each, inverse, counts)
+
+
 def replaced(x: Any, part: Any, source: Any) -> Any:
     """x, with `source` in the place of that part of it."""
     made = Plain.copy(x)
@@ -220,8 +231,7 @@ FORMULAS: dict[str, Any] = {
     "cross(input, other, dim=None)": cross,
     "dot(input, tensor)": dot,
     "fill(input, value)": lambda x, value: Plain.fill_(Plain.copy(x), value),
-    "unique_consecutive(input)":
-        lambda x: Plain.masked_select(Plain.reshape(x, -1), starts(Plain.reshape(x, -1))),
+    "unique_consecutive(input, return_inverse=False, return_counts=False, dim=None)": consecutive,
     "diff(input, n=1, dim=-1, prepend=None, append=None)": diff,
     "bincount(input, weights=None, minlength=0)": bincount,
     "select_scatter(input, src, dim, index)":

@@ -142,16 +142,28 @@ def median(x: Any, dim: Any, keepdim: bool) -> Any:
 
 
 def unique(x: Any, ordered: bool, return_inverse: bool, return_counts: bool, dim: Any) -> Any:
-    """The distinct values in order; with their places in x, and how often each occurs."""
+    """The distinct values (or slices along dim) in order; with their places in x, and how often
+    each occurs."""
     if dim is not None:
-        do = "write np.unique(x.numpy(), axis=dim)"
-        raise ArgumentError(f"unique(dim={dim})", "tutor has no unique rows", do)
-    if not (return_inverse or return_counts):
+        rows = Plain.reshape(Plain.movedim(x, dim, 0), (x.shape[dim], -1)).tolist()
+        first = {tuple(row): i for i, row in reversed(list(enumerate(rows)))}
+        order = {row: i for i, row in enumerate(sorted(first))}
+        each = Plain([order[tuple(row)] for row in rows], dtype="int64")
+        values = Plain.index_select(x, dim, Plain([first[r] for r in order], dtype="int64"))
+    elif not (return_inverse or return_counts):
         return Plain.unique(x)
-    found = sets.unique_all(x)
-    inverse = Plain.reshape(found.inverse_indices, x.shape)
-    more = (inverse,) * bool(return_inverse) + (found.counts,) * bool(return_counts)
-    return (found.values, *more)
+    else:
+        found = sets.unique_all(x)
+        values, each = found.values, Plain.reshape(found.inverse_indices, x.shape)
+    return with_places(values, each, return_inverse, return_counts)
+
+
+def with_places(values: Any, each: Any, inverse: bool, counts: bool) -> Any:
+    """The values; with the place of each element among them, and how often each occurs."""
+    more = (each,) * bool(inverse)
+    if counts:
+        more += (Plain.bincount(Plain.reshape(each, -1), minlength=0),)
+    return (values, *more) if more else values
 
 
 def no_weights(x: Any, correction: Any, fweights: Any, aweights: Any) -> Any:

@@ -14,7 +14,7 @@ from tutor.torch.carrier import Plain, inside, promoted, tag
 # Keywords that change where or how fast PyTorch computes, never what.
 WITHOUT_MEANING = {
     "async_op", "capturable", "device", "enable_nested_tensor", "foreach", "fused", "layout",
-    "mask_check", "memory_format", "mmap", "non_blocking", "pin_memory", "sparse_grad",
+    "mask_check", "memory_format", "mmap", "non_blocking", "pin_memory", "sparse", "sparse_grad",
     "weights_only", "_stacklevel",
 }  # fmt: skip
 SPELLINGS = {"axis": "dim", "keepdims": "keepdim"}  # NumPy's, which PyTorch takes too

@@ -7,7 +7,7 @@ from typing import Any
 
 from tutor.torch import methods
 from tutor.torch.carrier import Parameter, watch
-from tutor.torch.nn import functional, init, utils
+from tutor.torch.nn import functional, init, parameter, utils
 from tutor.torch.nn.layers import CLASSES
 from tutor.torch.nn.module import Module
 from tutor.torch.nn.more import MORE

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import math
 from typing import Any
 
 from tutor.core.engine.grad_mode import is_grad_enabled, no_grad
-from tutor.errors import DomainError
+from tutor.errors import ArgumentError, DomainError
 from tutor.functions.joining import triu_indices
+from tutor.functions.sets import searchsorted
 from tutor.nn import functional as ours
 from tutor.nn.losses import reduced
+from tutor.ops.movement import stack
+from tutor.programs.call import within
 from tutor.torch.carrier import Plain, missing, tag
 from tutor.torch.nn.table import FUNCTIONS
 from tutor.torch.reductions import floats
@@ -48,12 +53,16 @@ def first_of_ties(name: str) -> Any:
 
 
 def within_one(name: str) -> Any:
-    """Cross entropy of probabilities, which are checked."""
+    """Cross entropy of probabilities, which are checked; within tutor.jit others give nan."""
     function = getattr(ours, name)
 
     @functools.wraps(function)
     def run(x: Any, *args: Any, **options: Any) -> Any:
-        if x.numel() and not bool(Plain.all(Plain.logical_and(x >= 0, x <= 1)).item()):
+        if (
+            x.numel()
+            and not within.get()
+            and not bool(Plain.all(Plain.logical_and(x >= 0, x <= 1)).item())
+        ):
             raise DomainError(f"{name} of {x.dtype.name}", "a number is not from 0 to 1",
                               "apply sigmoid, or use binary_cross_entropy_with_logits")  # fmt: skip
         return function(x, *args, **options)
@@ -114,6 +123,103 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     windows = Plain.unfold(Plain.unfold(x, 2, kh, sh, dh), 3, kw, sw, dw)
     columns = windows.shape[2] * windows.shape[3]
     return Plain.reshape(Plain.permute(windows, 0, 1, 4, 5, 2, 3), (n, c * kh * kw, columns))
+
+
+@spoken
+def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
+    """Columns added up where their windows lie: (N, C kh kw, L) -> (N, C, H, W)"""
+    (h, w), (kh, kw), (ph, pw) = _pair(output_size), _pair(kernel_size), _pair(padding)
+    x, high, wide = input if input.ndim == 3 else input[None], h + 2 * ph, w + 2 * pw
+    places = Plain.reshape(Plain.arange(0, high * wide, dtype="float64"), (1, 1, high, wide))
+    places = Plain.long(Plain.reshape(unfold(places, kernel_size, dilation, 0, stride), -1))
+    n, c = x.shape[0], x.shape[1] // (kh * kw)
+    made = Plain.zeros(n * c, high * wide, dtype=x.dtype)
+    made = Plain.index_add(made, 1, places, Plain.reshape(x, (n * c, -1)))
+    made = Plain.reshape(made, (n, c, high, wide))[:, :, ph : ph + h, pw : pw + w]
+    return made if input.ndim == 3 else made[0]
+
+
+@spoken
+def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False,
+                  mode="mean", sparse=False, per_sample_weights=None, include_last_offset=False,
+                  padding_idx=None):  # fmt: skip
+    """The sum, mean or maximum of rows of `weight` for each bag: a row of a 2-D input, or what
+    lies between two offsets of a 1-D one."""
+    if max_norm is not None or scale_grad_by_freq:
+        raise ArgumentError("embedding_bag(max_norm=, scale_grad_by_freq=)", "tutor has neither",
+                            "leave them out")  # fmt: skip
+    flat, n = Plain.reshape(input, -1), input.shape[0]
+    if offsets is None:
+        bags = Plain.repeat(Plain.arange(0, n, dtype="int64"), input.shape[1])
+    else:
+        ends = offsets[:-1] if include_last_offset else offsets
+        n = ends.shape[0]
+        bags = searchsorted(ends, Plain.arange(0, len(flat), dtype="int64"), side="right") - 1
+    if padding_idx is not None:
+        real = flat != padding_idx
+        flat, bags = flat[real], bags[real]
+        if per_sample_weights is not None:
+            per_sample_weights = Plain.reshape(per_sample_weights, -1)[real]
+    rows_ = ours.embedding(flat, weight)
+    if per_sample_weights is not None:
+        rows_ = rows_ * Plain.reshape(per_sample_weights, (-1, 1))
+    made = Plain.zeros(n, weight.shape[1], dtype=weight.dtype)
+    if mode == "max":
+        where = Plain.expand(Plain.reshape(bags, (-1, 1)), rows_.shape)
+        return Plain.scatter_reduce(made, 0, where, rows_, "amax", False)
+    total = Plain.index_add(made, 0, bags, rows_)
+    if mode == "sum":
+        return total
+    counts = Plain.clip(Plain.bincount(bags, minlength=n), 1, None)
+    return total / Plain.reshape(Plain.cast(counts, weight.dtype), (-1, 1))
+
+
+@spoken
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean",
+             zero_infinity=False):  # fmt: skip
+    """-ln of the probability of all alignments of the targets with (T, N, C) log-probabilities."""
+    x = log_probs if log_probs.ndim == 3 else log_probs[:, None]
+    steps, lengths = (listed_(v) for v in (input_lengths, target_lengths))
+    labels = listed_(targets)
+    if targets.ndim == 1:
+        starts = [sum(lengths[:i]) for i in range(len(lengths))]
+        labels = [labels[at : at + k] for at, k in zip(starts, lengths, strict=True)]
+    rows_ = [[blank, *itertools.chain(*((v, blank) for v in row[:k]))]
+             for row, k in zip(labels, lengths, strict=True)]  # fmt: skip
+    most = max(map(len, rows_))
+    skip = [[i > 1 and i < len(r) and r[i] not in (blank, r[i - 2]) for i in range(most)]
+            for r in rows_]  # fmt: skip
+    states = Plain([r + [blank] * (most - len(r)) for r in rows_])
+    emitted = Plain.gather(x, 2, Plain.expand(states[None], (len(x), *states.shape)))
+    may_skip, first = Plain(skip), Plain.arange(0, most) < 2
+    alpha = Plain.masked_fill(emitted[0], ~Plain.expand(first, states.shape), NEVER)
+    alphas = [alpha]
+    for t in range(1, len(x)):
+        one = ours.pad(alpha, (1, 0), "constant", NEVER)[:, :most]
+        two = Plain.masked_fill(ours.pad(alpha, (2, 0), "constant", NEVER)[:, :most], ~may_skip,
+                                NEVER)  # fmt: skip
+        alpha = Plain.logsumexp(stack([alpha, one, two]), 0) + emitted[t]
+        alphas.append(alpha)
+    ends = [[max(len(r) - 2, 0) if k else 0, len(r) - 1]
+            for r, k in zip(rows_, lengths, strict=True)]  # fmt: skip
+    at = (Plain([n - 1 for n in steps]), Plain.arange(0, len(rows_), dtype="int64"))
+    last = Plain.gather(stack(alphas)[at], 1, Plain(ends))
+    empty = Plain([[False, not k] for k in lengths])
+    loss = -Plain.logsumexp(Plain.masked_fill(last, empty, NEVER), 1)
+    never = loss > -NEVER / 2
+    loss = Plain.masked_fill(loss, never, 0.0 if zero_infinity else math.inf)
+    if reduction == "mean":
+        loss = loss / Plain.clip(Plain(lengths, dtype=x.dtype), 1, None)
+    return reduced(loss if log_probs.ndim == 3 or reduction != "none" else loss[0], reduction)
+
+
+NEVER = -1e30  # ln of the probability of what cannot be
+
+
+def listed_(v: Any) -> Any:
+    """Numbers as a list."""
+    found = v.tolist() if isinstance(v, Plain) else v
+    return list(found) if isinstance(found, (list, tuple)) else [found]
 
 
 _MORE: dict[str, Any] = {

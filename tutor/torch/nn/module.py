@@ -8,29 +8,25 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
-from tutor.dtype import DType
-from tutor.errors import ArgumentError, DataError, DTypeError
+from tutor.errors import ArgumentError, DTypeError
+from tutor.methods.conversions import is_device
 from tutor.nn import Module as PlainModule
 from tutor.nn.parameter import ModuleClass as PlainClass
 from tutor.nn.parameter import Parameter as PlainParameter
-from tutor.nn.parts import move
+from tutor.nn.parts import named_modules, state_of
 from tutor.torch.carrier import Parameter, Plain, inside, missing, tag
 from tutor.torch.objects import device_of, dtype_of
 
 LAYERS: dict[type, type] = {}  # by our class of a layer, the class here
 
 
-class IncompatibleKeys(NamedTuple):
-    """The names that load_state_dict(strict=False) skipped."""
-
-    missing_keys: list[str]
-    unexpected_keys: list[str]
-
-
 class ModuleClass(PlainClass):
-    """Makes what an `__init__` leaves behind this wing's."""
+    """Makes what an `__init__` leaves behind this wing's. Every module of tutor is a Module."""
+
+    def __instancecheck__(cls, value: object) -> bool:  # noqa: N805 - of a metaclass
+        return type.__instancecheck__(PlainModule if cls is Module else cls, value)
 
     def __call__(cls, *args: Any, **options: Any) -> Any:  # noqa: N805 - of a metaclass
         made = super().__call__(*args, **options)
@@ -50,19 +46,11 @@ def claim(module: Any, fresh: bool) -> None:
             elif isinstance(inner, PlainModule) and not getattr(inner, "_claimed", False):
                 claim(inner, fresh)
     vars(module)["_claimed"] = True
-    if (
-        fresh and inner_one and hasattr(module, "reset_parameters")
-    ):  # after those of the layers in it
+    if fresh and inner_one and hasattr(module, "reset_parameters"):  # after its layers' own
         module.reset_parameters()
 
 
-def members(module: Any) -> list[tuple[str, Any]]:
-    """The attributes of a module, or its layers by name."""
-    named = module.named_parts() if hasattr(type(module), "named_parts") else vars(module).items()
-    return list(named)
-
-
-def unnamed(pairs: Iterator[Any]) -> Iterator[Any]:
+def seconds(pairs: Any) -> Iterator[Any]:
     """Only the second of each pair."""
     return (value for _, value in pairs)
 
@@ -76,21 +64,6 @@ def hooked(name: str) -> Any:
             asked = f"{name}(prepend=, with_kwargs=, always_call=)"
             raise ArgumentError(asked, found, "leave them out")
         return getattr(PlainModule, name)(self, lambda *given: hook(*map(tag, given)))
-
-    return method
-
-
-def cast_to(dtype: str) -> Any:
-    """`model.half()` and the like."""
-    return lambda self: self.to(dtype_of(dtype))
-
-
-def listed(find: Any) -> Any:
-    """A method that gives an iterator, and a list to tutor's own code."""
-
-    def method(self: Any, *args: Any, **options: Any) -> Any:
-        found = find(self, *args, **options)
-        return list(found) if inside() else found
 
     return method
 
@@ -122,7 +95,7 @@ class Module(PlainModule, metaclass=ModuleClass):
         super().__setattr__(name, value)
 
     def __getattr__(self, name: str) -> Any:
-        if hasattr(type(self), "named_parts") and "layers" in vars(self) and name in self._modules:
+        if "layers" in vars(self) and name in self._modules:
             return self._modules[name]
         if name.startswith("_"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -130,63 +103,61 @@ class Module(PlainModule, metaclass=ModuleClass):
 
     # ---- its parts -------------------------------------------------------------------------------
 
-    @property
-    def _parameters(self) -> dict[str, Any]:
-        return {n: tag(v) for n, v in members(self) if isinstance(v, PlainParameter)
-                and n not in self.buffers_named}  # fmt: skip
+    def named_parts(self) -> Iterator[tuple[str, Any]]:
+        """Its Parameters, buffers and Modules by name: what tutor.nn's walk over a model finds."""
+        items = getattr(super(), "named_parts", vars(self).items)()
+        kinds = (PlainParameter, PlainModule)
+        return ((n, tag(v)) for n, v in items if n in self.buffers_named or isinstance(v, kinds))
 
-    @property
-    def _buffers(self) -> dict[str, Any]:
-        return {n: vars(self)[n] for n in self.buffers_named if n in vars(self)}
+    def _parts(self, kind: Any, buffers: bool = False) -> dict[str, Any]:
+        known = self.buffers_named
+        return {n: v for n, v in self.named_parts()
+                if (n in known) == buffers and isinstance(v, kind)}  # fmt: skip
 
-    @property
-    def _modules(self) -> dict[str, Any]:
-        return {n: v for n, v in members(self) if isinstance(v, PlainModule)}
+    _parameters = property(lambda self: self._parts(PlainParameter))
+    _buffers = property(lambda self: self._parts(object, True))
+    _modules = property(lambda self: self._parts(PlainModule))
 
-    def named_modules(  # type: ignore[override]
-        self, memo=None, prefix="", remove_duplicate=True
-    ) -> Iterator[Any]:
+    def named_modules(self, memo=None, prefix="", remove_duplicate=True) -> Iterator[Any]:  # type: ignore[override]
         """(path, module) of each; "" is the model itself."""
-        memo = set() if memo is None else memo
-        if id(self) in memo:
-            return
-        if remove_duplicate:
-            memo.add(id(self))
-        yield prefix, self
-        for name, module in self._modules.items():
-            path = f"{prefix}.{name}" if prefix else name
-            yield from module.named_modules(memo, path, remove_duplicate)
+        return named_modules(self, prefix, not remove_duplicate)
 
     def named_children(self) -> Iterator[Any]:
         """(name, module) of each direct submodule."""
-        seen: set[int] = set()
-        for name, module in self._modules.items():
-            if id(module) not in seen:
-                seen.add(id(module))
-                yield name, module
+        first: dict[int, Any] = {}
+        for pair in self._modules.items():
+            first.setdefault(id(pair[1]), pair)
+        return iter(first.values())
 
-    def _named(self, kind: str, prefix: str, recurse: bool, once: bool) -> Iterator[Any]:
-        seen: set[int] = set()
-        modules = self.named_modules(prefix=prefix, remove_duplicate=once)
-        for path, module in modules if recurse else [(prefix, self)]:
-            for name, t in getattr(module, kind).items():
-                if t is None or (once and id(t) in seen):
-                    continue
-                seen.add(id(t))
-                yield (f"{path}.{name}" if path else name), t
+    def _named(self, trained: bool, prefix: str, recurse: bool, once: bool) -> Iterator[Any]:
+        for name, t, is_trained, _ in state_of(self, prefix, every_name=not once):
+            own = name.removeprefix(prefix).lstrip(".")
+            if is_trained == trained and (recurse or "." not in own):
+                yield name, t
 
     def named_parameters(self, prefix="", recurse=True, remove_duplicate=True) -> Iterator[Any]:
         """(name, parameter) of each."""
-        return self._named("_parameters", prefix, recurse, remove_duplicate)
+        return self._named(True, prefix, recurse, remove_duplicate)
 
     def named_buffers(self, prefix="", recurse=True, remove_duplicate=True) -> Iterator[Any]:
         """(name, buffer) of each."""
-        return self._named("_buffers", prefix, recurse, remove_duplicate)
+        return self._named(False, prefix, recurse, remove_duplicate)
 
-    modules = listed(lambda self: unnamed(self.named_modules()))
-    children = listed(lambda self: unnamed(self.named_children()))
-    parameters = listed(lambda self, recurse=True: unnamed(self.named_parameters("", recurse)))
-    buffers = listed(lambda self, recurse=True: unnamed(self.named_buffers("", recurse)))
+    def modules(self) -> Any:
+        """Each module, the model itself first."""
+        return seconds(self.named_modules())
+
+    def children(self) -> Any:
+        """Each direct submodule."""
+        return seconds(self.named_children())
+
+    def parameters(self, recurse=True) -> Any:
+        """Each parameter, of this module alone with recurse=False."""
+        return seconds(self.named_parameters("", recurse))
+
+    def buffers(self, recurse=True) -> Any:
+        """Each buffer, of this module alone with recurse=False."""
+        return seconds(self.named_buffers("", recurse))
 
     def get_submodule(self, target: str) -> Any:
         """The module at that path."""
@@ -225,44 +196,15 @@ class Module(PlainModule, metaclass=ModuleClass):
             module.train(mode)
         return self
 
-    def eval(self) -> Any:
-        """`train(False)`"""
-        return self.train(False)
-
-    def apply(self, fn) -> Any:
-        """Call `fn(module)` for every module, the inner ones first."""
-        for module in self.children():
-            module.apply(fn)
-        fn(self)
-        return self
-
-    def to(self, *targets, device=None, dtype=None, non_blocking=False, memory_format=None) -> Any:
+    def to(self, target=None, dtype=None, non_blocking=False, *, device=None,
+           memory_format=None) -> Any:  # fmt: skip
         """Move the model to a device, cast its floats, or both, in place."""
-        for target in targets:
-            if isinstance(target, Plain):
-                device, dtype = target.device, target.dtype
-            elif isinstance(target, DType):
-                dtype = target
-            elif target is not None:
-                device = target
-        if dtype is not None:
-            wanted = dtype_of(dtype)
-            if wanted is None or not wanted.is_float:
-                raise DTypeError(f"model.to({wanted})", "only floats are trained", "give a float")
-            for t in (*self.parameters(), *self.buffers()):
-                if t.dtype.is_float and t.dtype is not wanted:
-                    new = Plain.cast(Plain.detach(t), wanted)
-                    t._grad = None
-                    t.buf, t.strides, t.offset = new.buf, new.strides, new.offset
-        if device is not None:
-            move(self, device_of(device))
-        return self
+        target, device = (device_of(t) if is_device(t) else t for t in (target, device))
+        return super().to(target, dtype_of(dtype), device=device)
 
     def cuda(self, device=None) -> Any:
         """There is no CUDA device here."""
         return self.to(device_of("cuda"))
-
-    half, bfloat16, float, double = map(cast_to, ("float16", "bfloat16", "float32", "float64"))
 
     def share_memory(self) -> Any:
         """The model: ranks have memory of their own here."""
@@ -279,27 +221,13 @@ class Module(PlainModule, metaclass=ModuleClass):
     def state_dict(self, *, destination=None, prefix="", keep_vars=False) -> Any:
         """The parameters and saved buffers by name, over the same memory, without a graph."""
         found: Any = OrderedDict() if destination is None else destination
-        for name, t in state_of(self, prefix):
-            found[name] = t if keep_vars else tag(Plain.detach(t))
+        for name, t in super().state_dict().items():
+            found[prefix + name] = t if keep_vars else tag(Plain.detach(t))
         return found
 
     def load_state_dict(self, state_dict, strict=True, assign=False) -> Any:
         """Overwrite the Tensors with those of the same names. DataError if they do not fit."""
-        own = dict(state_of(self, ""))
-        absent = [n for n in own if n not in state_dict]
-        extra = [n for n in state_dict if n not in own]
-        both = own.keys() & state_dict.keys()
-        wrong = [n for n in both if tuple(own[n].shape) != tuple(state_dict[n].shape)]
-        if wrong or (strict and (absent or extra)):
-            raise DataError(
-                f"Error(s) in loading state_dict for {type(self).__name__}",
-                f"missing: {absent}; unexpected: {extra}; other shapes: {wrong}",
-                "build the model with the sizes that it was saved with, or pass strict=False",
-            )
-        for name, t in own.items():
-            if name in state_dict:
-                Plain.assign(t, Plain.detach(state_dict[name]))
-        return IncompatibleKeys(absent, extra)
+        return super().load_state_dict(state_dict, strict)
 
     def extra_repr(self) -> str:
         """What a layer adds to its line of the model's text."""
@@ -314,17 +242,6 @@ class Module(PlainModule, metaclass=ModuleClass):
         if not inner:
             return f"{self._get_name()}({self.extra_repr()})"
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
-
-
-def state_of(module: Any, prefix: str) -> Iterator[tuple[str, Any]]:
-    """(name, tensor) of what is saved; a tied parameter has all its names."""
-    for name, t in module._parameters.items():
-        yield prefix + name, t
-    for name, t in module._buffers.items():
-        if t is not None and name not in module.not_saved:
-            yield prefix + name, t
-    for name, inner in module._modules.items():
-        yield from state_of(inner, f"{prefix}{name}.")
 
 
 __all__ = ["Module", "Parameter"]

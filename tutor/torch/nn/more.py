@@ -7,10 +7,11 @@ from typing import Any
 from tutor.nn.functional import pad
 from tutor.torch.carrier import Parameter
 from tutor.torch.nn import functional as F  # noqa: N812
-from tutor.torch.nn.layers import ModuleDict
+from tutor.torch.nn.layers import CLASSES, ModuleDict
 from tutor.torch.nn.module import Module, ModuleClass
 
 MORE: dict[str, Any] = {}
+_Embedding: Any = CLASSES["Embedding"]
 
 
 class Padding(Module):
@@ -48,6 +49,46 @@ class Unfold(Module):
         return F.unfold(input, *self.how)
 
 
+class Fold(Module):
+    """Columns added up where their windows lie."""
+
+    def __init__(self, output_size, kernel_size, dilation=1, padding=0, stride=1) -> None:
+        self.how = output_size, kernel_size, dilation, padding, stride
+
+    def forward(self, input):
+        """(N, C kh kw, L) -> (N, C, H, W)"""
+        return F.fold(input, *self.how)
+
+
+class EmbeddingBag(_Embedding):  # type: ignore[misc]
+    """The sum, mean or maximum of the rows of each bag."""
+
+    def __init__(self, num_embeddings, embedding_dim, max_norm=None, norm_type=2.0,
+                 scale_grad_by_freq=False, mode="mean", sparse=False, _weight=None,
+                 include_last_offset=False, padding_idx=None, device=None, dtype=None):  # fmt: skip
+        super().__init__(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type,
+                         scale_grad_by_freq, sparse, _weight, dtype=dtype)  # fmt: skip
+        self.mode, self.include_last_offset = mode, include_last_offset
+
+    def forward(self, input, offsets=None, per_sample_weights=None):
+        """(N, L), or all indices in one row and where each bag starts"""
+        return F.embedding_bag(input, self.weight, offsets, mode=self.mode,
+                               per_sample_weights=per_sample_weights,
+                               include_last_offset=self.include_last_offset,
+                               padding_idx=self.padding_idx)  # fmt: skip
+
+
+class CTCLoss(Module):
+    """-ln of the probability of all alignments."""
+
+    def __init__(self, blank=0, reduction="mean", zero_infinity=False) -> None:
+        self.how = blank, reduction, zero_infinity
+
+    def forward(self, log_probs, targets, input_lengths, target_lengths):
+        """(T, N, C), (N, S) or one row, and the lengths of both"""
+        return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, *self.how)
+
+
 class Softmax2d(Module):
     """Softmax over the channels of each place."""
 
@@ -77,11 +118,18 @@ class UpsamplingBilinear2d(UpsamplingNearest2d):
 
 
 class ParameterDict(ModuleDict):
-    """Parameters by name."""
+    """Parameters by name; those of a plain dict in the order of their names."""
+
+    def __init__(self, parameters: Any = None) -> None:
+        given = dict(parameters or {})
+        super().__init__(dict(sorted(given.items())) if type(parameters) is dict else given)
 
     def __setitem__(self, key: str, value: Any) -> None:
         self.layers[key] = value if isinstance(value, Parameter) else Parameter(value)
 
 
-_CLASSES: Any = (Unfold, Softmax2d, UpsamplingNearest2d, UpsamplingBilinear2d, ParameterDict)
+_CLASSES: Any = (
+    Unfold, Fold, EmbeddingBag, CTCLoss, Softmax2d, UpsamplingNearest2d, UpsamplingBilinear2d,
+    ParameterDict,
+)  # fmt: skip
 MORE |= {c.__name__: c for c in _CLASSES}

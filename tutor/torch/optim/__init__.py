@@ -8,7 +8,7 @@ from typing import Any
 from tutor import optim as ours
 from tutor.torch.carrier import watch
 from tutor.torch.optim import lr_scheduler, swa_utils
-from tutor.torch.optim.base import Optimizer, adopted
+from tutor.torch.optim.base import Optimizer, SparseAdam, adopted
 
 END = "foreach=None, maximize=False, capturable=False, differentiable=False"
 SIGNATURES = f"""

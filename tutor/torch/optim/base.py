@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from typing import Any
 
 import tutor
+from tutor.core.engine.grad_mode import no_grad, recording
 from tutor.errors import ArgumentError, GraphError
 from tutor.torch.carrier import Plain
 from tutor.torch.signatures import Adapter
@@ -58,6 +60,35 @@ class Optimizer(metaclass=OptimizerType):
     def step(self, closure: Any = None) -> Any:
         """Defined by a subclass."""
         raise NotImplementedError
+
+
+class SparseAdam(Optimizer):
+    """Adam that moves only the rows whose gradient is not 0: those that a batch has looked up."""
+
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, maximize=False) -> None:
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
+
+    @no_grad
+    def step(self, closure=None):
+        """m, v and the weight change in those rows."""
+        loss = None if closure is None else recording.during(True, closure)
+        for group in self.param_groups:
+            b1, b2 = group["betas"]
+            for p in group["params"]:
+                if p.grad is not None:
+                    g = -p.grad if group["maximize"] else p.grad
+                    own = self.state[p]
+                    if not own:
+                        own |= {"step": 0, "m": Plain.zeros_like(p), "v": Plain.zeros_like(p)}
+                    own["step"] += 1
+                    t = own["step"]
+                    there = Plain.any(Plain.ne(g, 0), tuple(range(1, g.ndim)), True)
+                    m, v = own["m"], own["v"]
+                    m += there * ((g - m) * (1 - b1))
+                    v += there * ((g * g - v) * (1 - b2))
+                    size = group["lr"] * math.sqrt(1 - b2**t) / (1 - b1**t)
+                    p += there * (-size * (m / (Plain.sqrt(v) + group["eps"])))
+        return loss
 
 
 def adopted(text: str, module: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""torch.nn.utils: clipping, parameters as one vector, packed sequences."""
+"""torch.nn.utils: clipping, parameters as one vector, packed sequences, norms of weights."""
 # ruff: noqa: F401 - the names are what is imported
 
 from __future__ import annotations
@@ -7,7 +7,9 @@ from typing import Any
 
 from tutor.nn import utils as ours
 from tutor.torch.carrier import Plain, watch
-from tutor.torch.nn.utils import rnn
+from tutor.torch.nn.utils import parametrizations, parametrize, rnn
+from tutor.torch.nn.utils.parametrizations import older_spectral_norm as spectral_norm
+from tutor.torch.nn.utils.parametrizations import older_weight_norm as weight_norm
 from tutor.torch.signatures import adapted, spoken
 
 
