@@ -277,8 +277,13 @@ class Tensor(Operators):
 
     @property
     def _ctx(self) -> Any:
-        """The op that made this tensor, under the name that lessons use."""
+        """The op that made this tensor, under the name that lessons use. An op that is assigned
+        becomes what made it: its `backward` gets the gradient (tutor/lesson.py)."""
         return self.op
+
+    @_ctx.setter
+    def _ctx(self, op: Any) -> None:
+        engine.remember(op, self)
 
     # ---- as Python and other libraries see it ----------------------------------------------------
 
