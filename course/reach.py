@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 MODULES = {
-    "__future__", "abc", "array", "bisect", "cmath", "collections", "contextlib", "copy",
+    "__future__", "abc", "array", "ast", "bisect", "cmath", "collections", "contextlib", "copy",
     "dataclasses",
     "decimal", "enum", "fractions", "functools", "heapq", "itertools", "math", "matplotlib",
     "my_tutor", "numbers", "numpy", "operator", "random", "re", "statistics", "string", "struct",
-    "textwrap", "time", "tutor", "types", "typing", "warnings", "weakref",
+    "textwrap", "time", "tokenize", "tutor", "types", "typing", "warnings", "weakref",
 }  # fmt: skip
 BUILTINS = {
     "__import__", "breakpoint", "compile", "delattr", "eval", "exec", "globals", "locals", "open",
@@ -31,12 +31,14 @@ MODULE_NAMES = {
 INSIDE = {
     "Formatter", "Path", "attrgetter", "ctypeslib", "f_back", "f_builtins", "f_globals", "f_locals",
     "format_map", "gi_frame", "memmap", "methodcaller", "modules", "tb_frame", "tofile", "CodeType",
+    "_builtin_open", "open",
     "FunctionType", "__builtins__", "__closure__", "__code__", "__defaults__", "__func__",
     "__getattribute__", "__globals__", "__kwdefaults__", "__loader__", "__self__", "__spec__",
     "__subclasses__", "__wrapped__", "_getframe",
 }  # fmt: skip
 OURS: dict[str | None, set[str]] = {  # what notebooks and projects have from us
     "course": {"begin", "check", "go_on", "hint", "progress", "projects", "solution"},
+    "course.lent": {"kernels"},
 }
 
 

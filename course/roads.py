@@ -23,7 +23,7 @@ ROADS = {
     "III": {
         "one evening": "why one loop is slow: lines, tiles, chains and lanes, all of it counted",
         "third weekend": "the spine: memory and lanes, and a product near the machine's peak",
-        "everything": "all of it, with threads, and the price of memory",
+        "everything": "all of it, with threads, the price of memory, and a compiler",
     },
 }
 SECOND = "09"  # the chapter with which Part II begins

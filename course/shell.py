@@ -28,6 +28,10 @@ def check_command(args: argparse.Namespace) -> int:
         return 0
     if not args.id:
         return progress()
+    if args.id == "18":
+        from course import capstone
+
+        return capstone.mark(args.file or "tutor200.py")
     entry = find(args.id)
     if isinstance(entry, Question):
         if args.file is None or args.file.endswith((".py", ".ipynb")):
@@ -105,9 +109,13 @@ def solution_command(args: argparse.Namespace) -> int:
 
 
 def course_command(args: argparse.Namespace) -> int:
-    """`status` says what of the library is yours; `report FOLDER` marks a class's submissions."""
+    """`status`: what is yours; `report FOLDER`: a class; `certificate`: what you have passed."""
     if args.action == "status":
         return status()
+    if args.action == "certificate":
+        from course import certificate
+
+        return certificate.write(args.folder)
     from course import report
 
     if not args.folder:
@@ -232,9 +240,9 @@ def add_commands(commands: Commands[argparse.ArgumentParser]) -> None:
         _command(commands, name, run).add_argument("id", help="the exercise, as 05.3")
     _command(commands, "status", status_command)
     course = _command(commands, "course", course_command)
-    course.add_argument("action", choices=("status", "report"))
+    course.add_argument("action", choices=("status", "report", "certificate"))
     course.add_argument("folder", nargs="?", help="report: has one folder for each learner "
-                        "(default: none)")  # fmt: skip
+                        "(default: none); certificate: the file to write")  # fmt: skip
     course.add_argument("--csv", metavar="FILE", help="report: write the table there, too "
                         "(default: only print it)")  # fmt: skip
     course.add_argument("--seconds", type=float, default=900.0, help="report: for one learner "

@@ -54,7 +54,6 @@ SUBJECTS = {
     "test_examples.py": "the folder examples/",
     "test_gpt2.py": "examples/gpt2.py",
     "test_imports.py": "who may import whom, and how long a file may be",
-    "test_lesson.py": "the lessons that this project follows, as they are written",
     "test_makefile.py": "the Makefile",
     "test_messages.py": "the text of errors, all over the library",
     "test_mirror.py": "where tests stand",

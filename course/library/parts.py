@@ -27,6 +27,7 @@ FILES = {  # in the order in which one reads them, and in which they are importe
     "attention": "Attention: who listens to whom.",
     "language": "Language: tokens, and a network that writes.",
     "machine": "The machine: what memory and lanes cost, counted on models of them.",
+    "compiler": "The compiler: a step as a program, in few kernels, replayed with guards.",
 }
 PLAIN = {  # where the cells of a chapter belong that have the plain tag `keep`
     "01": "buffer", "02": "tensor", "03": "tensor", "04": "ops", "04b": "ops", "05": "engine",

@@ -45,7 +45,11 @@ ROWS = {
     "13": "000-32 000-35 000-37 000-39 001-22 003-20 003-22..23 003-31",
     "14": "000-51 000-60 003-04..05 003-07..08 003-18..19 003-21..22 003-35..36",
     "15": "000-17 002-34 003-01 003-10 003-14..16 003-23..26 003-32..34 004-58",
+    "16": "002-32 002-46 004-09 004-15 004-19 004-26 004-34 004-45 004-56",
+    "18": "000-65 002-01 002-48..50 002-54 004-60..61",
 }
+
+COMING = {"17"}  # chapters that are still to be written, between others
 
 ALL = [entry for entry in everything() if isinstance(entry, Exercise)]
 EXERCISES = [entry for entry in ALL if not entry.id.startswith("P.")]  # projects have no cells
@@ -233,7 +237,7 @@ def test_a_solution_is_a_file_that_defines_the_answer(entry: Exercise) -> None:
 
 def test_every_solution_has_its_exercise() -> None:
     files = {path.name for path in solutions().iterdir() if path.suffix == ".py"}
-    assert files == {f"{entry.id}.py" for entry in ALL}
+    assert files == {f"{entry.id}.py" for entry in ALL} | {"tutor200.py"}  # the capstone
 
 
 def compared(text: str) -> set[str]:
@@ -330,7 +334,7 @@ def rows(text: str) -> set[str]:
 
 def test_rows_are_read_rightly() -> None:
     assert rows("000-09..11 002-04") == {"000-09", "000-10", "000-11", "002-04"}
-    counts = [0, 10, 18, 9, 21, 21, 11, 5, 12, 4, 2, 1, 1, 9, 12, 15]
+    counts = [0, 10, 18, 9, 21, 21, 11, 5, 12, 4, 2, 1, 1, 9, 12, 15, 9, 8]
     assert [len(rows(text)) for text in ROWS.values()] == counts
 
 
@@ -343,7 +347,9 @@ def test_the_rows_of_the_plan_are_covered(chapter: str) -> None:
 
 def test_no_chapter_is_left_out() -> None:
     plain = [chapter for chapter in CHAPTERS if chapter.isdigit()]
-    assert plain == [f"{number:02}" for number in range(len(plain))]
+    every = [f"{number:02}" for number in range(int(plain[-1]) + 1)]
+    assert plain == [number for number in every if number in plain]
+    assert set(every) - set(plain) <= COMING
     assert {chapter[:2] for chapter in CHAPTERS} == set(plain)  # 04b comes after a 04
 
 

@@ -56,6 +56,24 @@ def crossings(path: list[tuple[float, float]]) -> int:
     return sum(a != b for a, b in itertools.pairwise(signs))
 
 
+def too_cold(names: Names, steps: int, memory: float = 0.999) -> float:
+    """By how much the bias of the thermometer is below 70, where v has that memory."""
+    readings, warm = names["readings"].tolist(), names["warm"].tolist()
+    pairs = [(reading[0], degrees[0]) for reading, degrees in zip(readings, warm, strict=True)]
+    n = len(pairs)
+    r, t = (sum(column) / n for column in zip(*pairs, strict=True))
+    rr, rt = sum(x * x for x, _ in pairs) / n, sum(x * y for x, y in pairs) / n
+    p, m, v = [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]
+    for step in range(1, steps + 1):
+        w, b = p
+        for i, g in enumerate((2 * (w * rr + b * r - rt), 2 * (w * r + b - t))):
+            m[i] = 0.9 * m[i] + 0.1 * g
+            v[i] = memory * v[i] + (1 - memory) * g * g
+            move = m[i] / (1 - 0.9**step) / math.sqrt(v[i] / (1 - memory**step))
+            p[i] -= 0.5 * (0.01 * p[i] + move)
+    return 70 - p[1]
+
+
 def half(names: Names, x: float) -> float:
     return names["Buffer"]([x], "float16")[0]
 
@@ -267,8 +285,15 @@ CLAIMS = [
         ),
     ),
     Claim(
-        "15 degrees too cold, and no step will ever warm it up",
-        lambda names: round(70 - names["cold"][1]) == 15,
+        "15 degrees too cold, and as many steps again win only a few",
+        lambda names: (
+            round(70 - names["cold"][1]) == 15 == round(too_cold(names, 600))
+            and 2 < too_cold(names, 600) - too_cold(names, 1200) < 5
+        ),
+    ),
+    Claim(
+        "It forgets them slowly, and no faster does the bias get warm",
+        lambda names: too_cold(names, 10_000) < 2 and too_cold(names, 600, memory=0.9) < 1,
     ),
     Claim(
         "the temperature is 70 degrees plus 8 times the reading",

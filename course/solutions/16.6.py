@@ -1,0 +1,1 @@
+keeping = "AEFIJ"
