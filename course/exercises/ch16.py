@@ -617,7 +617,7 @@ def check_16_6(judge: Judge, keeping: Any) -> None:
         " inputs]; add len(kernels) - 1 if it is a result. List it if max(uses) > k, or if it is a"
         " result. Bytes are 4 * math.prod(shape).",
     ),
-    why_ours="The same question as in `traffic`, who else needs it, with the time added. What comes"
+    why_ours="The question of `traffic`, where else it is needed, with the time added. What comes"
     " out is what your planner of chapter 15 takes in.",
 )
 def check_16_7(judge: Judge, lives: Any) -> None:

@@ -101,7 +101,7 @@ def reached(uses: Uses, wanted: list[str]) -> set[str]:
     answer="needed",
     minutes=12,
     hints=(
-        "What is needed by what is needed is needed, too: it is a walk through a graph, as in"
+        "What a needed name uses is needed as well: it is a walk through a graph, as in"
         " chapter 5. Which names do you still have to look at?",
         "Keep a set of what was found, and a list of what is waiting. A name that was found before"
         " is not looked at again, or a ring never ends.",

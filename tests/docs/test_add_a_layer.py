@@ -4,10 +4,7 @@ demanded of a layer and of an optimizer must pass, and must not if one of the fi
 
 from __future__ import annotations
 
-import importlib
 import re
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -87,18 +84,6 @@ def test_four_files_are_changed(head: str, tmp_path: Path) -> None:
             (tmp_path / file).write_text((ROOT / file).read_text(encoding="utf-8"))
     for change in found[head]:
         make(change, tmp_path)
-
-
-@pytest.fixture
-def field(tmp_path: Path) -> Iterator[Any]:
-    """A copy of the tree with an interpreter of its own: that of the planted bugs."""
-    sys.path.append(str(ROOT / "tests" / "mutants"))
-    try:
-        field = importlib.import_module("plant").Field(ROOT, tmp_path)
-        field.extend(native=False)
-        yield field
-    finally:
-        sys.path.pop()
 
 
 @pytest.mark.sweep

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import re
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,18 +38,6 @@ def test_four_files_are_changed(tmp_path: Path) -> None:
         (tmp_path / file).write_text((ROOT / file).read_text("utf-8"))
     for change in found:
         make(change, tmp_path)
-
-
-@pytest.fixture
-def field(tmp_path: Path) -> Iterator[Any]:
-    """A copy of the tree with an interpreter of its own: that of the planted bugs."""
-    sys.path.append(str(ROOT / "tests" / "mutants"))
-    try:
-        field = importlib.import_module("plant").Field(ROOT, tmp_path)
-        field.extend(native=False)
-        yield field
-    finally:
-        sys.path.pop()
 
 
 @pytest.mark.sweep

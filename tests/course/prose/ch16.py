@@ -81,7 +81,7 @@ CLAIMS = [
     ),
     Claim("Hundreds of them.", lambda names: 200 <= names["differ"] < 1000),
     Claim(
-        "Of a thousand random `x * y + z` in float32",
+        "How many of a thousand random `x * y + z` in float32 differ in their last bits?",
         lambda names: len(names["triples"]) == 1000
         and names["triples"][0] == [single(x) for x in names["triples"][0]],
         when="next",
